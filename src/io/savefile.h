@@ -1,0 +1,51 @@
+/*
+ * Capture files: reading (pcap and pcapng, plain, gzip or zstd, from a path or a stream) as a struct source, writing as
+ * a struct sink.
+ */
+#ifndef RTAP_IO_SAVEFILE_H
+#define RTAP_IO_SAVEFILE_H
+
+#include "sink.h"
+#include "source.h"
+
+struct rtap_read_config {
+    const char *path;   /* for messages, and opened when fd < 0; "-" is standard input */
+    int fd;             /* >= 0: read from here; taken over, also on error */
+    const void *prefix; /* bytes that were read from fd already; copied */
+    size_t prefix_size;
+};
+
+/* Opens and reads as far as the first packet's interface is known (file header, first IDB), so linktype is right.
+ * On error *out is NULL and err has the sentence. An empty file is an error that says so. */
+int rtap_read_open(struct rtap_source **out, const struct rtap_read_config *cfg, char *err, size_t errlen);
+
+enum rtap_file_format { RTAP_FORMAT_AUTO, RTAP_FORMAT_PCAPNG, RTAP_FORMAT_PCAP, RTAP_FORMAT_PCAP_US };
+
+struct rtap_write_if {
+    const char *name, *description, *filter; /* may be NULL */
+    uint32_t ifindex;                        /* rtap_pkt.ifindex of its packets */
+    uint32_t snaplen;
+    uint16_t linktype;
+};
+
+struct rtap_write_config {
+    const char *path;             /* "-" is standard output; may hold strftime formats when rotate_time is set */
+    int fd;                       /* >= 0: write here; taken over */
+    enum rtap_file_format format; /* AUTO: pcap for *.pcap and *.cap, else pcapng; PCAP is nanoseconds */
+    uint16_t linktype;            /* pcap: of the file; pcapng: packets bring their own; 0xffff: of the first packet */
+    uint32_t snaplen;
+    const char *comment, *os, *hardware; /* section header options, may be NULL */
+    uint64_t rotate_size;                /* bytes, 0 = never */
+    int64_t rotate_time;                 /* ns, 0 = never */
+    uint32_t rotate_count;               /* as tcpdump -W; 0 = no limit */
+    uint32_t buffer_size;                /* 0 = default */
+    bool unbuffered;                     /* write out after each packet (-U) */
+};
+
+int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg, char *err, size_t errlen);
+/* Declare an interface (pcapng) before its packets come; packets of undeclared ones declare themselves. */
+int rtap_write_interface(struct rtap_sink *k, const struct rtap_write_if *wi);
+/* For the Interface Statistics Block at close: received counts what the interface gave (delivered + dropped). */
+void rtap_write_counters(struct rtap_sink *k, uint32_t ifindex, uint64_t received, uint64_t dropped);
+
+#endif

@@ -1,0 +1,27 @@
+/* The part that all sinks share. */
+#include "sink.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
+{
+    uint8_t *data;
+    int r = k->ops->reserve(k, pkt->caplen, &data);
+
+    if (r < 0)
+        return r;
+    memcpy(data, pkt->data, pkt->caplen);
+    return k->ops->commit(k, pkt);
+}
+
+int rtap_sink_fail(struct rtap_sink *k, int err, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(k->error, sizeof(k->error), fmt, ap);
+    va_end(ap);
+    return err;
+}

@@ -1,0 +1,135 @@
+/*
+ * What the files of the binding share: the per-state table of handles, the types, option reading, errors.
+ *
+ * A borrowed packet is a light userdata: 12 bits of tag, 12 bits of slot number, 40 bits of generation. Every step of a
+ * loop moves its slot's generation, so an old handle never matches again. One struct rtap_lua per Lua state holds the
+ * slots; it is upvalue 1 of every C function here, and the metatable pointers in it make type checks a comparison.
+ */
+#ifndef RTAP_LUA_H
+#define RTAP_LUA_H
+
+#include "../io/sink.h"
+#include "../io/source.h"
+#include <lauxlib.h>
+#include <lua.h>
+
+#define RTAP_HANDLE_TAG 0x5a7u
+#define RTAP_HANDLE_TAG_SHIFT 52
+#define RTAP_HANDLE_SLOT_SHIFT 40
+#define RTAP_HANDLE_SLOT_MAX 4096u
+#define RTAP_HANDLE_GEN_MASK ((1ull << RTAP_HANDLE_SLOT_SHIFT) - 1)
+
+struct rtap_slot {
+    uint64_t handle; /* the one handle that is valid now, or a value that no handle has been given */
+    struct rtap_pkt pkt;
+    struct rtap_block *block; /* pinned while a packet is shown, or NULL */
+    unsigned number;
+    bool in_use;
+};
+
+struct rtap_lua {
+    struct rtap_slot **slots;
+    unsigned slot_count;
+    const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_signals;
+};
+
+#define RTAP_STATE(L) ((struct rtap_lua *)lua_touserdata((L), lua_upvalueindex(1)))
+
+/* --- packets (packet.c) --- */
+struct rtap_owned { /* full userdata; bytes follow, or live in user value 1 when it was reused for a larger packet */
+    struct rtap_pkt pkt;
+    size_t capacity;
+    uint8_t bytes[];
+};
+
+struct rtap_held {
+    struct rtap_pkt pkt;
+    struct rtap_block *block; /* NULL once released */
+};
+
+/* The packet at idx (borrowed, owned or held), or an error: stale, released, not a packet. */
+const struct rtap_pkt *rtap_lua_check_pkt(lua_State *L, struct rtap_lua *S, int idx);
+/* Push an owned copy; into != 0: the owned packet at that index is filled again and pushed. */
+void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, const struct rtap_pkt *pkt, int into);
+struct rtap_slot *rtap_lua_slot_new(lua_State *L, struct rtap_lua *S); /* raises when there are too many loops */
+void rtap_lua_slot_free(struct rtap_slot *slot);                       /* stale from here on; unpins */
+
+static inline void rtap_lua_slot_step(struct rtap_slot *slot)
+{
+    slot->handle++; /* rtap_lua_slot_new gave a start that leaves the generation room; see packet.c for its end */
+}
+
+/* --- options (options.c) --- */
+enum rtap_option_type {
+    RTAP_OPT_BOOL,    /* bool */
+    RTAP_OPT_INT,     /* int64_t, min..max */
+    RTAP_OPT_SECONDS, /* int64_t ns, from a number of seconds, min..max in ns; math.huge is INT64_MAX */
+    RTAP_OPT_STRING,  /* const char *, anchored by the options table */
+    RTAP_OPT_ENUM,    /* int: index in names */
+    RTAP_OPT_VALUE,   /* int: absolute stack index of the value, which is left on the stack; 0 when absent */
+};
+
+struct rtap_option {
+    const char *name; /* NULL ends the list */
+    enum rtap_option_type type;
+    size_t offset;
+    int64_t min, max;
+    const char *const *names; /* NULL-terminated */
+};
+
+/* Read the table at idx (nil or none: nothing) into cfg, which holds the defaults. Raises on an unknown option (with
+ * the nearest name), a wrong type, a value out of range; `what` names the function in messages. */
+void rtap_lua_options(lua_State *L, int idx, const char *what, const struct rtap_option *options, void *cfg);
+
+/* --- errors and types (state.c) --- */
+int rtap_lua_fail(lua_State *L, int err, const char *message); /* returns nil, message, errno */
+/* Create a metatable from the three lists (mt's own functions get struct rtap_lua as upvalue 1), leave it on the stack,
+ * and return its pointer. methods may be NULL. */
+const void *rtap_lua_type(lua_State *L, struct rtap_lua *S, const char *name, const luaL_Reg *metamethods,
+                          const luaL_Reg *methods);
+/* Push the metatable with that pointer / set it on the userdata on top. */
+void rtap_lua_set_type(lua_State *L, const void *mt);
+/* The userdata at idx if it has that metatable, else NULL. */
+void *rtap_lua_test(lua_State *L, int idx, const void *mt);
+void *rtap_lua_check(lua_State *L, int idx, const void *mt, const char *what);
+/* Run what a signal has asked for (a hook), after EINTR or between pieces of a long C loop. May raise. */
+void rtap_lua_interrupt(lua_State *L);
+
+/* --- sources (source.c) --- */
+struct rtap_lua_source {
+    struct rtap_source *source;  /* NULL: not open yet, or closed */
+    struct rtap_lua_loop *loops; /* running ones */
+    bool has_predicate;          /* user value 1: a Lua function */
+};
+
+/* Push a born-closed source userdata; set ->source when it is open. */
+struct rtap_lua_source *rtap_lua_source_new(lua_State *L, struct rtap_lua *S);
+struct rtap_lua_source *rtap_lua_check_source(lua_State *L, struct rtap_lua *S, int idx); /* raises when closed */
+/* Set the filter option value at idx (string, filter object or function; nil: none) on an open source.
+ * 0, or -errno with the sentence in source->error. */
+int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx, int idx);
+
+/* --- filters (filter.c) --- */
+/* The filter at idx (an expression, or a ringtap.filter value) for a link type: a new reference in *out, NULL for nil.
+ * 0 or -errno with text in err. Raises on a wrong type. */
+int rtap_lua_to_filter(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype, struct rtap_filter **out,
+                       char *err, size_t errlen);
+
+/* --- sinks (sink.c) --- */
+struct rtap_lua_sink {
+    struct rtap_sink *sink; /* NULL: closed */
+};
+struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S);
+
+/* Each file adds its types and functions to the module table on top of the stack; functions have S as upvalue 1. */
+void rtap_lua_open_packet(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_source(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_capture(lua_State *L, struct rtap_lua *S);  /* capture */
+void rtap_lua_open_memory(lua_State *L, struct rtap_lua *S);   /* memory */
+void rtap_lua_open_savefile(lua_State *L, struct rtap_lua *S); /* read, write */
+void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S); /* forward, signals, text sink */
+void rtap_lua_open_netif(lua_State *L, struct rtap_lua *S);   /* interfaces, interface */
+
+#endif

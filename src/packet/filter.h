@@ -1,0 +1,44 @@
+/*
+ * A filter expression and its compiled forms, one per link type, made when first asked for.
+ *
+ * One meaning on every engine: an expression that does not say `vlan` is run on the frame without its outermost tag
+ * (len included); one that says it is run on the frame as it was on the wire.
+ */
+#ifndef RTAP_PACKET_FILTER_H
+#define RTAP_PACKET_FILTER_H
+
+#include "pkt.h"
+#include <linux/filter.h>
+#include <stddef.h>
+
+struct rtap_filter;
+
+#define RTAP_FILTER_ERROR_SIZE 512
+
+/* Parse `expr` for `linktype` (errors are found here). optimize=false keeps libpcap's optimizer out. netmask as for
+ * pcap_compile. 0, -EINVAL with the text in err, -ENOMEM. The new filter has one reference. */
+int rtap_filter_new(struct rtap_filter **out, const char *expr, uint16_t linktype, bool optimize, char *err,
+                    size_t errlen);
+struct rtap_filter *rtap_filter_ref(struct rtap_filter *f);
+void rtap_filter_unref(struct rtap_filter *f); /* NULL is fine */
+const char *rtap_filter_expr(const struct rtap_filter *f);
+
+/* 1 match, 0 no match, -EINVAL when the expression has no meaning for the packet's link type (text in err). */
+int rtap_filter_match(struct rtap_filter *f, const struct rtap_pkt *pkt, char *err, size_t errlen);
+
+/* What the kernel's program has to do besides the expression. */
+struct rtap_filter_env {
+    uint16_t linktype; /* of the packets that user space will see */
+    bool cooked;       /* SOCK_DGRAM: the kernel sees no link-layer header (SLL2, NETLINK, RAW) */
+    uint32_t snaplen;  /* accepted packets return this */
+    enum { RTAP_DIR_BOTH, RTAP_DIR_IN, RTAP_DIR_OUT } direction;
+    bool loopback_once; /* drop PACKET_OUTGOING frames of loopback devices (ARPHRD_LOOPBACK) */
+    bool ignore_vlan;   /* drop tagged frames */
+};
+
+/* The program for SO_ATTACH_FILTER: *insns is malloc'ed. f == NULL: no expression.
+ * 0, -ENOTSUP when the expression reads what the kernel can't show, -E2BIG over 4096 instructions, -EINVAL, -ENOMEM. */
+int rtap_filter_kernel(struct rtap_filter *f, const struct rtap_filter_env *env, struct sock_filter **insns,
+                       unsigned *count, char *err, size_t errlen);
+
+#endif
