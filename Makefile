@@ -61,3 +61,66 @@ $(BUILD)/bin/ringtap: lua/bin/ringtap Makefile
 	$(Q)chmod +x $@
 
 -include $(OBJS:.o=.d)
+
+install: all
+	$(Q)install -d $(DESTDIR)$(INST_LIBDIR)/ringtap $(DESTDIR)$(INST_BINDIR)
+	$(Q)install -m 755 $(BUILD)/lib/ringtap/core.so $(DESTDIR)$(INST_LIBDIR)/ringtap/core.so
+	$(Q)for f in $(LUAS:lua/%=%); do install -D -m 644 lua/$$f $(DESTDIR)$(INST_LUADIR)/$$f || exit 1; done
+	$(Q)sed '1s|.*|#!/usr/bin/env $(notdir $(LUA))|' lua/bin/ringtap > $(BUILD)/ringtap.installed
+	$(Q)install -m 755 $(BUILD)/ringtap.installed $(DESTDIR)$(INST_BINDIR)/ringtap
+
+clean:
+	rm -rf .build .build-*
+
+# ---------------------------------------------------------------- what is needed, and trying it out
+
+APT_GET := DEBIAN_FRONTEND=noninteractive apt-get
+
+# $(call install-packages,LIST): by apt what is missing, elsewhere say what it is
+define install-packages
+@if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then \
+    missing=""; \
+    for p in $(1); do \
+        dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
+    done; \
+    [ -z "$$missing" ] || { echo "  APT  $$missing"; $(APT_GET) update -qq && \
+        $(APT_GET) install -y -qq --no-install-recommends $$missing >/dev/null; }; \
+else \
+    echo "This system has no apt: install what these Debian packages hold:"; echo "  $(1)"; \
+fi
+endef
+
+deps:
+	$(call install-packages,$(PACKAGES))
+
+test-deps: deps
+	$(call install-packages,$(TEST_PACKAGES))
+
+# The packages first, then a make that sees them (pkg-config is asked when a makefile is read).
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)sh examples/demo.sh $(BUILD)
+
+BUSTED := RINGTAP_BUILD=$(BUILD) lua5.4 /usr/bin/busted
+
+test: test-deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(BUSTED) -o spec/output.lua
+
+asan: test-deps
+	$(Q)$(MAKE) --no-print-directory all BUILD=.build-asan SANITIZE=address,undefined CFLAGS='-O1 -g'
+	$(Q)RINGTAP_BUILD=.build-asan \
+	    LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
+	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 lua5.4 /usr/bin/busted -o spec/output.lua
+
+check: test-deps
+	$(Q)$(MAKE) --no-print-directory all BUILD=.build-check CFLAGS='-O2 -g -Werror'
+	$(Q)luacheck --quiet .
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
+	    --suppress=missingIncludeSystem -D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 src
+	$(Q)clang-format --dry-run -Werror $(SRCS) $(wildcard src/*/*.h)
+	@! grep -rlE '#include *[<"](lua|lauxlib|lualib)\.h' src | grep -vE '^src/(lua/|module\.c$$)' || \
+	    { echo "lua.h is for src/lua and src/module.c"; exit 1; }
+	@! grep -rlE '#include *<bpf/' src | grep -vE '^src/io/xdp_program\.c$$' || \
+	    { echo "libbpf is for src/io/xdp_program.c"; exit 1; }
+	@echo "check: clean"

@@ -13,6 +13,10 @@ struct rtap_read_config {
     int fd;             /* >= 0: read from here; taken over, also on error */
     const void *prefix; /* bytes that were read from fd already; copied */
     size_t prefix_size;
+    /* Opening a stream waits for the file's head. A signal ends the wait with -EINTR, or, with this function, when it
+     * returns < 0; 0 waits on. May be NULL. */
+    int (*interrupted)(void *arg);
+    void *interrupted_arg;
 };
 
 /* Opens and reads as far as the first packet's interface is known (file header, first IDB), so linktype is right.

@@ -8,8 +8,11 @@
 int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
 {
     uint8_t *data;
-    int r = k->ops->reserve(k, pkt->caplen, &data);
+    int r;
 
+    if (k->ops->send != NULL)
+        return k->ops->send(k, pkt);
+    r = k->ops->reserve(k, pkt->caplen, &data);
     if (r < 0)
         return r;
     memcpy(data, pkt->data, pkt->caplen);

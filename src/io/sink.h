@@ -25,6 +25,9 @@ struct rtap_sink_ops {
     int (*reserve)(struct rtap_sink *k, uint32_t size, uint8_t **data);
     /* The reserved frame is filled in. meta->caplen is its size (<= reserved); meta->data is not looked at. */
     int (*commit)(struct rtap_sink *k, const struct rtap_pkt *meta);
+    /* A whole packet at once, for a sink that has no use for a copy of its bytes; 0 or as reserve. May be NULL:
+     * rtap_sink_send then copies by reserve and commit. */
+    int (*send)(struct rtap_sink *k, const struct rtap_pkt *pkt);
     /* Pass on what was committed. A file: write it out. */
     int (*kick)(struct rtap_sink *k);
     /* Take back finished frames; NULL where there is nothing to take back. */
@@ -41,7 +44,7 @@ struct rtap_sink {
     char error[512];
 };
 
-/* Copy one packet into the sink. */
+/* Give one packet to the sink, which is done with its bytes on return. */
 int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt);
 int rtap_sink_fail(struct rtap_sink *k, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

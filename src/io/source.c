@@ -13,6 +13,7 @@ int rtap_source_init(struct rtap_source *s, const struct rtap_source_ops *ops, c
 {
     s->ops = ops;
     s->refs = 1;
+    s->wake_fd = -1;
     s->name = strdup(name);
     return s->name ? 0 : -ENOMEM;
 }
@@ -44,23 +45,29 @@ void rtap_source_close(struct rtap_source *s)
     rtap_source_unref(s);
 }
 
+int rtap_source_poll(struct rtap_source *s, int fd, int64_t timeout, short *revents)
+{
+    struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = s->wake_fd, .events = POLLIN}};
+    struct timespec ts = {(time_t)(timeout / 1000000000), (long)(timeout % 1000000000)};
+    int r = ppoll(p, 2, timeout < 0 ? NULL : &ts, NULL);
+
+    if (r < 0)
+        return errno == EINTR ? -EINTR : rtap_source_fail(s, -errno, "%s: poll: %s", s->name, strerror(errno));
+    if (p[1].revents)
+        return -EINTR;
+    if (revents)
+        *revents = p[0].revents;
+    return p[0].revents != 0;
+}
+
 int rtap_source_wait(struct rtap_source *s, int64_t timeout)
 {
-    struct timespec ts;
-    struct pollfd p = {.events = POLLIN};
-    int r;
+    int fd;
 
     if (s->ops->wait)
         return s->ops->wait(s, timeout);
-    p.fd = s->ops->fd ? s->ops->fd(s) : -1;
-    if (p.fd < 0)
-        return 1;
-    ts.tv_sec = (time_t)(timeout / 1000000000);
-    ts.tv_nsec = (long)(timeout % 1000000000);
-    r = ppoll(&p, 1, timeout < 0 ? NULL : &ts, NULL);
-    if (r < 0)
-        return errno == EINTR ? -EINTR : rtap_source_fail(s, -errno, "%s: poll: %s", s->name, strerror(errno));
-    return r > 0;
+    fd = s->ops->fd ? s->ops->fd(s) : -1;
+    return fd < 0 ? 1 : rtap_source_poll(s, fd, timeout, NULL);
 }
 
 int rtap_source_filter(struct rtap_source *s, struct rtap_filter *f)

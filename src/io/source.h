@@ -27,6 +27,7 @@ enum rtap_next {
     RTAP_AGAIN = 0,  /* nothing now: wait */
     RTAP_PACKET = 1, /* *pkt is filled in and points into source->block */
     RTAP_END = 2,    /* no more packets, ever */
+    RTAP_REJECTED = 3, /* a block's worth was rejected by the filter: look at the clock, call again */
 };
 
 struct rtap_drops { /* one cause, by its name in stats(): "ring_full" ... */
@@ -95,10 +96,13 @@ struct rtap_source {
     unsigned refs;
     uint16_t linktype; /* of the source; a pcapng file's packets may differ */
     bool closed;
+    int wake_fd; /* when this gets readable a wait ends with -EINTR; -1: none */
     char *name;
     char error[512];
 };
 
+/* ppoll on fd and s->wake_fd: 1 readable or in error (*revents if not NULL), 0 timed out, -EINTR, -errno. */
+int rtap_source_poll(struct rtap_source *s, int fd, int64_t timeout, short *revents);
 /* Set up the common part; `name` is copied. refs is 1. -ENOMEM. */
 int rtap_source_init(struct rtap_source *s, const struct rtap_source_ops *ops, const char *name);
 /* Free the common part: the last thing that ops->destroy does before freeing its struct. */
@@ -131,6 +135,8 @@ static inline void rtap_block_unpin(struct rtap_block *b)
 /* ops->next and the user-space filter. */
 static inline int rtap_source_next(struct rtap_source *s, struct rtap_pkt *pkt)
 {
+    struct rtap_block *before = s->block;
+
     for (;;) {
         int r = s->ops->next(s, pkt);
 
@@ -143,6 +149,8 @@ static inline int rtap_source_next(struct rtap_source *s, struct rtap_pkt *pkt)
                 return m;
             if (m == 0) {
                 s->filtered++;
+                if (s->block != before)
+                    return RTAP_REJECTED;
                 continue;
             }
         }

@@ -38,7 +38,7 @@ struct rtap_lua {
 /* --- packets (packet.c) --- */
 struct rtap_owned { /* full userdata; bytes follow, or live in user value 1 when it was reused for a larger packet */
     struct rtap_pkt pkt;
-    size_t capacity;
+    size_t capacity, more; /* of bytes[]; of user value 1 */
     uint8_t bytes[];
 };
 
@@ -115,17 +115,10 @@ int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx,
 int rtap_lua_to_filter(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype, struct rtap_filter **out,
                        char *err, size_t errlen);
 
-/* --- sinks (sink.c) --- */
-struct rtap_lua_sink {
-    struct rtap_sink *sink; /* NULL: closed */
-};
-struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S);
-
 /* Each file adds its types and functions to the module table on top of the stack; functions have S as upvalue 1. */
 void rtap_lua_open_packet(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_source(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_capture(lua_State *L, struct rtap_lua *S);  /* capture */
-void rtap_lua_open_memory(lua_State *L, struct rtap_lua *S);   /* memory */
 void rtap_lua_open_savefile(lua_State *L, struct rtap_lua *S); /* read, write */
 void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S);

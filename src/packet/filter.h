@@ -15,16 +15,27 @@ struct rtap_filter;
 
 #define RTAP_FILTER_ERROR_SIZE 512
 
-/* Parse `expr` for `linktype` (errors are found here). optimize=false keeps libpcap's optimizer out. netmask as for
- * pcap_compile. 0, -EINVAL with the text in err, -ENOMEM. The new filter has one reference. */
+/* Parse `expr` for `linktype` (errors are found here). optimize=false keeps libpcap's optimizer out. A blank expression
+ * matches everything. 0, -EINVAL with the text in err (libpcap's words, then the expression with a caret under what it
+ * stumbled over: several lines), -ENOMEM. The new filter has one reference. */
 int rtap_filter_new(struct rtap_filter **out, const char *expr, uint16_t linktype, bool optimize, char *err,
                     size_t errlen);
 struct rtap_filter *rtap_filter_ref(struct rtap_filter *f);
 void rtap_filter_unref(struct rtap_filter *f); /* NULL is fine */
 const char *rtap_filter_expr(const struct rtap_filter *f);
+bool rtap_filter_says_vlan(const struct rtap_filter *f);
+bool rtap_filter_is_blank(const struct rtap_filter *f); /* matches everything */
 
 /* 1 match, 0 no match, -EINVAL when the expression has no meaning for the packet's link type (text in err). */
 int rtap_filter_match(struct rtap_filter *f, const struct rtap_pkt *pkt, char *err, size_t errlen);
+
+/* A frame whose outermost tag is hidden from an expression that doesn't say `vlan`. */
+bool rtap_filter_is_tagged(uint16_t linktype, const uint8_t *data, uint32_t caplen);
+
+/* The program that rtap_filter_match runs on a frame with its tags in place: `tagged` where rtap_filter_is_tagged()
+ * says so. It may use RTAP_BPF_MEMWORDS scratch slots. *insns stays the filter's. Errors as rtap_filter_match. */
+int rtap_filter_program(struct rtap_filter *f, uint16_t linktype, bool tagged, const struct sock_filter **insns,
+                        unsigned *count, char *err, size_t errlen);
 
 /* What the kernel's program has to do besides the expression. */
 struct rtap_filter_env {

@@ -1,0 +1,6 @@
+std = "lua54"
+max_line_length = 120
+include_files = { "lua", "spec", "examples", "rockspec" }
+files["spec"] = { std = "+busted" }
+files["rockspec"] = { std = "+rockspec" }
+files["lua/ringtap/types.lua"] = { ignore = { "211", "212", "241" } }

@@ -1,0 +1,336 @@
+/*
+ * The AF_PACKET source. Owns the socket and the mapped ring.
+ *
+ * Invariants: the socket has protocol 0 until its filter is attached and its counters are cleared, so nothing that the
+ * filter rejects is ever in the ring. The kernel's counters reset when read, so they are added up here. After the
+ * device is gone every wait says so. The mapping and the descriptor live until the last pinned block is released; a
+ * closed source that is still pinned receives nothing.
+ */
+#include "tpacket.h"
+
+#include "netns.h"
+#include "ring.h"
+#include "tpacket_setup.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static void fold_statistics(struct tpacket *t)
+{
+    struct tpacket_stats_v3 st;
+    socklen_t len = sizeof(st);
+
+    if (t->fd < 0 || getsockopt(t->fd, SOL_PACKET, PACKET_STATISTICS, &st, &len) < 0)
+        return;
+    t->accepted += st.tp_packets - st.tp_drops; /* tp_packets counts the dropped ones too */
+    t->dropped += st.tp_drops;
+    t->freezes += st.tp_freeze_q_cnt;
+    t->folded_at = t->ring.sequence;
+}
+
+static int tpacket_next(struct rtap_source *s, struct rtap_pkt *pkt)
+{
+    struct tpacket *t = (struct tpacket *)s;
+    bool fresh = t->ring.left == 0;
+    int r = rtap_ring_next(&t->ring, pkt);
+
+    if (__builtin_expect(!fresh, 1))
+        return r;
+    if (r == RTAP_AGAIN) {
+        if (t->draining) {
+            fold_statistics(t);
+            if (t->drained || t->ring.read >= t->accepted)
+                return RTAP_END;
+        }
+        return r;
+    }
+    /* A new block. The kernel's counters have 32 bits: read them before they can wrap. */
+    if (t->ring.sequence - t->folded_at > 4096)
+        fold_statistics(t);
+    if (t->recheck && t->ring.sequence > t->recheck_until) {
+        t->recheck = false;
+        rtap_filter_unref(s->filter);
+        s->filter = NULL;
+    }
+    return r;
+}
+
+/* The device is gone when the socket is no longer bound to it. */
+static bool device_gone(const struct tpacket *t)
+{
+    struct sockaddr_ll sll;
+    socklen_t len = sizeof(sll);
+
+    return t->ifindex != 0 && (getsockname(t->fd, (struct sockaddr *)&sll, &len) < 0 || sll.sll_ifindex != t->ifindex);
+}
+
+static int64_t now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+static int tpacket_wait(struct rtap_source *s, int64_t timeout)
+{
+    struct tpacket *t = (struct tpacket *)s;
+    int64_t end = timeout < 0 ? -1 : now() + timeout;
+
+    for (;;) {
+        int64_t left = timeout;
+        int error = 0, r;
+        socklen_t len = sizeof(error);
+        short revents = 0;
+
+        if (t->ring.left || rtap_ring_ready(&t->ring))
+            return 1;
+        if (t->ring.blocks[t->ring.cursor].block.pins)
+            return rtap_source_fail(s, -ENOBUFS, "%s: all blocks of the ring are held: release packets first", s->name);
+        if (timeout > 0) {
+            left = end - now();
+            if (left < 0)
+                left = 0;
+        }
+        if (t->gone || t->draining) {
+            /* what is in the block that the kernel is filling comes when its timer fires */
+            int64_t grace = 2 * t->retire_timeout + 20000000;
+
+            if (left < 0 || left > grace)
+                left = grace;
+        }
+        r = rtap_source_poll(s, t->fd, left, &revents);
+        if (r < 0)
+            return r;
+        if (revents & POLLERR) {
+            getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+            if (error == ENETDOWN || error == 0) {
+                t->gone = device_gone(t);
+                continue;
+            }
+            return rtap_source_fail(s, -error, "%s: %s", s->name, strerror(error));
+        }
+        if (revents & POLLIN)
+            return 1;
+        if (t->gone)
+            return rtap_source_fail(s, -ENODEV, "%s: No such device (deleted, or moved to another network namespace)",
+                                    s->name);
+        if (t->draining) {
+            t->drained = true; /* nothing came in twice the timer's time */
+            return 1;
+        }
+        if (timeout >= 0 && (timeout == 0 || now() >= end))
+            return 0;
+    }
+}
+
+static int tpacket_fd(struct rtap_source *s)
+{
+    return ((struct tpacket *)s)->fd;
+}
+
+static int attach(struct tpacket *t, const struct sock_filter *insns, unsigned count)
+{
+    struct sock_fprog prog = {.len = (unsigned short)count, .filter = (struct sock_filter *)insns};
+
+    return setsockopt(t->fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)) < 0 ? -errno : 0;
+}
+
+/*
+ * Swap the kernel's program. Packets that passed the old one may still be in the ring, or on their way into it on
+ * another CPU: until the ring has gone round once more they are matched again here.
+ */
+static int tpacket_filter(struct rtap_source *s, struct rtap_filter *f)
+{
+    struct tpacket *t = (struct tpacket *)s;
+    struct sock_filter *insns = NULL;
+    struct rtap_filter *old = s->filter;
+    unsigned count = 0;
+    bool user = false;
+    int r;
+
+    r = rtap_filter_kernel(f, &t->env, &insns, &count, s->error, sizeof(s->error));
+    if ((r == -ENOTSUP || r == -E2BIG) && f) {
+        user = true; /* the same answer, later */
+        r = rtap_filter_kernel(NULL, &t->env, &insns, &count, s->error, sizeof(s->error));
+    }
+    if (r < 0)
+        return r;
+    r = attach(t, insns, count);
+    free(insns);
+    if (r == -ENOMEM && f && !user) { /* larger than net.core.optmem_max allows */
+        user = true;
+        r = rtap_filter_kernel(NULL, &t->env, &insns, &count, s->error, sizeof(s->error));
+        if (r < 0)
+            return r;
+        r = attach(t, insns, count);
+        free(insns);
+    }
+    if (r < 0)
+        return rtap_source_fail(s, r, "%s: SO_ATTACH_FILTER: %s", s->name, strerror(-r));
+    t->recheck = t->bound && f && !user;
+    t->recheck_until = t->ring.sequence + t->ring.block_count + 1;
+    s->filter = f && (user || t->recheck) ? rtap_filter_ref(f) : NULL;
+    rtap_filter_unref(old);
+    t->engine = !f ? NULL : user ? "user" : "kernel";
+    t->uncounted = t->uncounted || (f && !user);
+    return 0;
+}
+
+static void attach_reject_all(struct tpacket *t)
+{
+    static const struct sock_filter reject = BPF_STMT(BPF_RET | BPF_K, 0);
+
+    attach(t, &reject, 1);
+}
+
+static int tpacket_drain(struct rtap_source *s)
+{
+    struct tpacket *t = (struct tpacket *)s;
+
+    attach_reject_all(t);
+    fold_statistics(t);
+    t->draining = true;
+    return 0;
+}
+
+static void tpacket_stats(struct rtap_source *s, struct rtap_source_stats *st)
+{
+    struct tpacket *t = (struct tpacket *)s;
+
+    fold_statistics(t);
+    st->knows_filtered = !t->uncounted;
+    st->knows_dropped = true;
+    st->dropped = t->dropped;
+    st->drops[0] = (struct rtap_drops){"ring_full", t->dropped};
+    st->queued = t->accepted > t->ring.read ? t->accepted - t->ring.read : 0;
+    st->freezes = t->freezes;
+    st->has_ring = true;
+    st->block_size = t->ring.block_size;
+    st->block_count = t->ring.block_count;
+    st->timestamp_source = t->ring.hardware_time ? "hardware" : "software";
+    st->fanout_id = t->fanout_id;
+    st->filter_engine = t->engine;
+}
+
+static bool tpacket_interface(struct rtap_source *s, unsigned i, struct rtap_source_if *out)
+{
+    struct tpacket *t = (struct tpacket *)s;
+
+    if (i > 0)
+        return false;
+    *out = (struct rtap_source_if){
+        .name = s->name, .id = (uint32_t)t->ifindex, .snaplen = t->ring.snaplen, .linktype = s->linktype};
+    return true;
+}
+
+/* "any": the name of a packet's interface. Names live as long as the source, since packets point at them. */
+const char *rtap_tpacket_ifname(struct rtap_source *s, uint32_t ifindex)
+{
+    struct tpacket *t = (struct tpacket *)s;
+    struct ifreq ifr = {.ifr_ifindex = (int)ifindex};
+    struct known_name *n;
+
+    if (t->last_name && t->last_name->ifindex == ifindex)
+        return t->last_name->name;
+    for (n = t->names; n; n = n->next)
+        if (n->ifindex == ifindex)
+            break;
+    if (!n && ioctl(t->fd, SIOCGIFNAME, &ifr) == 0) {
+        n = calloc(1, sizeof(*n));
+        if (!n)
+            return NULL;
+        n->ifindex = ifindex;
+        memcpy(n->name, ifr.ifr_name, sizeof(n->name) - 1);
+        n->next = t->names;
+        t->names = n;
+    }
+    if (!n)
+        return NULL;
+    t->last_name = n;
+    return n->name;
+}
+
+static void unmap(struct tpacket *t)
+{
+    if (t->map)
+        munmap(t->map, t->map_size);
+    t->map = NULL;
+    if (t->fd >= 0)
+        close(t->fd);
+    t->fd = -1;
+}
+
+/* With packets still held the ring must stay mapped, and a mapped ring keeps its socket alive: make it deaf. */
+static void tpacket_close(struct rtap_source *s)
+{
+    struct tpacket *t = (struct tpacket *)s;
+
+    fold_statistics(t);
+    attach_reject_all(t);
+}
+
+static void tpacket_destroy(struct rtap_source *s)
+{
+    struct tpacket *t = (struct tpacket *)s;
+    struct known_name *n;
+
+    unmap(t);
+    while ((n = t->names)) {
+        t->names = n->next;
+        free(n);
+    }
+    rtap_ring_fini(&t->ring);
+    rtap_source_fini(s);
+    free(t);
+}
+
+const struct rtap_source_ops rtap_tpacket_ops = {
+    .kind = "packet",
+    .next = tpacket_next,
+    .release = rtap_ring_release,
+    .wait = tpacket_wait,
+    .fd = tpacket_fd,
+    .filter = tpacket_filter,
+    .drain = tpacket_drain,
+    .stats = tpacket_stats,
+    .interface = tpacket_interface,
+    .close = tpacket_close,
+    .destroy = tpacket_destroy,
+};
+
+int rtap_tpacket_start(struct rtap_source *s, struct rtap_filter *f)
+{
+    struct tpacket *t = (struct tpacket *)s;
+    struct sockaddr_ll sll = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = t->ifindex};
+    int r;
+
+    r = tpacket_filter(s, f);
+    if (r < 0)
+        return r;
+    fold_statistics(t);
+    t->accepted = t->dropped = t->freezes = 0;
+    if (bind(t->fd, (struct sockaddr *)&sll, sizeof(sll)) < 0)
+        return rtap_source_fail(s, -errno, "%s: bind: %s", s->name, strerror(errno));
+    t->bound = true;
+    if (t->promisc && t->ifindex) {
+        struct packet_mreq mr = {.mr_ifindex = t->ifindex, .mr_type = PACKET_MR_PROMISC};
+
+        if (setsockopt(t->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mr, sizeof(mr)) < 0)
+            return rtap_source_fail(s, -errno, "%s: promiscuous mode: %s", s->name, strerror(errno));
+    }
+    return rtap_tpacket_join_fanout(t);
+}

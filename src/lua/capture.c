@@ -1,0 +1,249 @@
+/* ringtap.capture and ringtap.memory: opening the two sources that are rings. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <stddef.h>
+#include <string.h>
+#include "../io/memory.h"
+#include "../io/tpacket.h"
+#include "rtap_lua.h"
+
+#define MAX_SIZE (1ll << 44)
+
+struct capture_options {
+    struct rtap_tpacket_config c;
+    int backend, filter, fanout;
+};
+
+#define C(field) offsetof(struct capture_options, c.field)
+
+static const char *const backend_names[] = {"packet", NULL};
+static const char *const latency_names[] = {"normal", "low", NULL};
+static const char *const direction_names[] = {"both", "in", "out", NULL};
+static const char *const timestamp_names[] = {"software", "hardware", NULL};
+static const char *const fanout_names[] = {"hash", "lb", "cpu", "rollover", "rnd", "qm", "cbpf", "ebpf", NULL};
+
+static const struct rtap_option capture_options[] = {
+    {"backend", RTAP_OPT_ENUM, offsetof(struct capture_options, backend), 0, 0, backend_names},
+    {"netns", RTAP_OPT_STRING, C(netns), 0, 0, NULL},
+    {"block_size", RTAP_OPT_INT, C(block_size), 1, MAX_SIZE, NULL},
+    {"block_count", RTAP_OPT_INT, C(block_count), 1, MAX_SIZE, NULL},
+    {"ring_size", RTAP_OPT_INT, C(ring_size), 1, MAX_SIZE, NULL},
+    {"snaplen", RTAP_OPT_INT, C(snaplen), 0, INT32_MAX, NULL},
+    {"retire_timeout", RTAP_OPT_SECONDS, C(retire_timeout), 0, 3600000000000ll, NULL},
+    {"latency", RTAP_OPT_ENUM, C(latency), 0, 0, latency_names},
+    {"promisc", RTAP_OPT_BOOL, C(promisc), 0, 0, NULL},
+    {"direction", RTAP_OPT_ENUM, C(direction), 0, 0, direction_names},
+    {"timestamp", RTAP_OPT_ENUM, C(timestamp), 0, 0, timestamp_names},
+    {"ignore_vlan", RTAP_OPT_BOOL, C(ignore_vlan), 0, 0, NULL},
+    {"filter", RTAP_OPT_VALUE, offsetof(struct capture_options, filter), 0, 0, NULL},
+    {"fanout", RTAP_OPT_VALUE, offsetof(struct capture_options, fanout), 0, 0, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+struct fanout_options {
+    struct rtap_fanout_config f;
+    int program;
+};
+
+static const struct rtap_option fanout_options[] = {
+    {"mode", RTAP_OPT_ENUM, offsetof(struct fanout_options, f.mode), 0, 0, fanout_names},
+    {"id", RTAP_OPT_INT, offsetof(struct fanout_options, f.id), 0, 65535, NULL},
+    {"defrag", RTAP_OPT_BOOL, offsetof(struct fanout_options, f.defrag), 0, 0, NULL},
+    {"rollover", RTAP_OPT_BOOL, offsetof(struct fanout_options, f.rollover), 0, 0, NULL},
+    {"program", RTAP_OPT_VALUE, offsetof(struct fanout_options, program), 0, 0, NULL},
+    {"fd", RTAP_OPT_INT, offsetof(struct fanout_options, f.fd), 0, INT32_MAX, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+static void field(lua_State *L, int idx, const char *name, lua_Integer max, lua_Integer *to)
+{
+    lua_getfield(L, idx, name);
+    *to = luaL_optinteger(L, -1, 0);
+    if (*to < 0 || *to > max)
+        luaL_error(L, "capture: fanout.program: '%s' = %I is out of range", name, *to);
+    lua_pop(L, 1);
+}
+
+/* fanout.program: a list of {code=, jt=, jf=, k=}, as filter:bytecode() gives it. Left on the stack as a string. */
+static void fanout_program(lua_State *L, int idx, struct rtap_fanout_config *f)
+{
+    lua_Integer n, code, jt, jf, k;
+    struct sock_filter *insns;
+
+    luaL_checktype(L, idx, LUA_TTABLE);
+    n = (lua_Integer)lua_rawlen(L, idx);
+    if (n < 1 || n > BPF_MAXINSNS)
+        luaL_error(L, "capture: fanout.program needs 1 to %d instructions", BPF_MAXINSNS);
+    insns = lua_newuserdatauv(L, (size_t)n * sizeof(*insns), 0);
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (lua_rawgeti(L, idx, i) != LUA_TTABLE)
+            luaL_error(L, "capture: fanout.program[%I] is not a table {code=, jt=, jf=, k=}", i);
+        field(L, -1, "code", 0xffff, &code);
+        field(L, -1, "jt", 0xff, &jt);
+        field(L, -1, "jf", 0xff, &jf);
+        field(L, -1, "k", 0xffffffff, &k);
+        insns[i - 1] = (struct sock_filter){(uint16_t)code, (uint8_t)jt, (uint8_t)jf, (uint32_t)k};
+        lua_pop(L, 1);
+    }
+    f->program = insns;
+    f->program_size = (size_t)n * sizeof(*insns);
+}
+
+static void read_fanout(lua_State *L, int idx, struct rtap_fanout_config *f)
+{
+    struct fanout_options o = {.f = {.mode = RTAP_FANOUT_HASH, .id = -1, .fd = -1}};
+
+    rtap_lua_options(L, idx, "capture: fanout", fanout_options, &o);
+    if (o.program)
+        fanout_program(L, o.program, &o.f);
+    if ((o.f.mode == RTAP_FANOUT_CBPF) != (o.program != 0))
+        luaL_error(L, "capture: fanout mode \"cbpf\" goes with a program (a list of instructions)");
+    if ((o.f.mode == RTAP_FANOUT_EBPF) != (o.f.fd >= 0))
+        luaL_error(L, "capture: fanout mode \"ebpf\" goes with fd, that of a loaded program");
+    *f = o.f;
+}
+
+/* ringtap.capture(ifname [, options]): source, or nil, message, errno */
+static int capture(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct capture_options o = {
+        .c = {.retire_timeout = -1, .snaplen = 262144, .direction = -1, .fanout = {.mode = RTAP_FANOUT_NONE}},
+    };
+    struct rtap_lua_source *u;
+    char err[512];
+    int r, at;
+
+    o.c.ifname = luaL_checkstring(L, 1);
+    lua_settop(L, 2);
+    rtap_lua_options(L, 2, "capture", capture_options, &o);
+    if (o.fanout)
+        read_fanout(L, o.fanout, &o.c.fanout);
+    if (o.c.snaplen == 0)
+        o.c.snaplen = 262144;
+    u = rtap_lua_source_new(L, S);
+    at = lua_gettop(L);
+    r = rtap_tpacket_new(&u->source, &o.c, err, sizeof(err));
+    if (r < 0)
+        return rtap_lua_fail(L, r, err);
+    if (o.filter && lua_isfunction(L, o.filter)) {
+        r = rtap_tpacket_start(u->source, NULL);
+        if (r == 0)
+            r = rtap_lua_source_set_filter(L, S, at, o.filter);
+    } else {
+        struct rtap_filter *f = NULL;
+
+        if (o.filter)
+            r = rtap_lua_to_filter(L, S, o.filter, u->source->linktype, &f, u->source->error, sizeof(u->source->error));
+        if (r == 0)
+            r = rtap_tpacket_start(u->source, f);
+        rtap_filter_unref(f);
+    }
+    if (r < 0) {
+        rtap_lua_fail(L, r, u->source->error);
+        rtap_source_close(u->source);
+        u->source = NULL;
+        return 3;
+    }
+    lua_settop(L, at);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+struct memory_options {
+    int64_t linktype, block_size, repeat;
+    int filter;
+};
+
+static const struct rtap_option memory_options[] = {
+    {"linktype", RTAP_OPT_INT, offsetof(struct memory_options, linktype), 0, 65535, NULL},
+    {"block_size", RTAP_OPT_INT, offsetof(struct memory_options, block_size), 4096, 1 << 30, NULL},
+    {"repeat", RTAP_OPT_INT, offsetof(struct memory_options, repeat), 1, INT64_MAX, NULL},
+    {"filter", RTAP_OPT_VALUE, offsetof(struct memory_options, filter), 0, 0, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+/* A list item: a string, a packet, or {bytes, time=, len=}. The string is left on the stack, so that it stays. */
+static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct rtap_pkt *p)
+{
+    size_t n;
+    lua_Integer len;
+
+    memset(p, 0, sizeof(*p));
+    switch (lua_rawgeti(L, 1, i)) {
+    case LUA_TSTRING:
+        p->data = (const uint8_t *)lua_tolstring(L, -1, &n);
+        break;
+    case LUA_TTABLE:
+        lua_getfield(L, -1, "time");
+        p->time = luaL_optinteger(L, -1, 0);
+        lua_getfield(L, -2, "len");
+        len = luaL_optinteger(L, -1, 0);
+        lua_pop(L, 2);
+        if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
+            luaL_error(L, "memory: packet %I: {bytes, time=, len=} needs its bytes first", i);
+        if (p->time < 0 || p->time / 1000000000 > UINT32_MAX)
+            luaL_error(L, "memory: packet %I: time %I is out of range (0 to 2^32 seconds, in ns)", i, p->time);
+        p->data = (const uint8_t *)lua_tolstring(L, -1, &n);
+        if (len < 0 || len > UINT32_MAX)
+            luaL_error(L, "memory: packet %I: len %I is out of range", i, len);
+        p->len = (uint32_t)len;
+        lua_remove(L, -2);
+        break;
+    case LUA_TUSERDATA:
+    case LUA_TLIGHTUSERDATA:
+        *p = *rtap_lua_check_pkt(L, S, -1);
+        n = p->caplen;
+        break;
+    default:
+        luaL_error(L, "memory: packet %I must be a string, a packet or {bytes, time=, len=}, not %s", i,
+                   luaL_typename(L, -1));
+        return;
+    }
+    if (n > 1 << 28)
+        luaL_error(L, "memory: packet %I is too large", i);
+    p->caplen = (uint32_t)n;
+    if (p->len < p->caplen)
+        p->len = p->caplen;
+    lua_pop(L, 1); /* the list holds it */
+}
+
+/* ringtap.memory(list [, options]): source, or nil, message, errno */
+static int memory(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct memory_options o = {.linktype = RTAP_LINKTYPE_ETHERNET, .block_size = 1 << 20, .repeat = 1};
+    struct rtap_lua_source *u;
+    struct rtap_pkt *pkts;
+    lua_Integer count;
+    char err[512];
+    int r, at;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 2);
+    rtap_lua_options(L, 2, "memory", memory_options, &o);
+    count = (lua_Integer)lua_rawlen(L, 1);
+    pkts = lua_newuserdatauv(L, (size_t)count * sizeof(*pkts) + 1, 0);
+    for (lua_Integer i = 1; i <= count; i++)
+        memory_item(L, S, i, &pkts[i - 1]);
+    u = rtap_lua_source_new(L, S);
+    at = lua_gettop(L);
+    r = rtap_memory_open(&u->source, pkts, (size_t)count, (uint16_t)o.linktype, (uint32_t)o.block_size,
+                         (uint64_t)o.repeat, err, sizeof(err));
+    if (r < 0)
+        return rtap_lua_fail(L, r, err);
+    r = o.filter ? rtap_lua_source_set_filter(L, S, at, o.filter) : 0;
+    if (r < 0)
+        return rtap_lua_fail(L, r, u->source->error);
+    lua_settop(L, at);
+    return 1;
+}
+
+void rtap_lua_open_capture(lua_State *L, struct rtap_lua *S)
+{
+    static const luaL_Reg functions[] = {{"capture", capture}, {"memory", memory}, {NULL, NULL}};
+
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, functions, 1);
+}

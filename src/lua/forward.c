@@ -1,0 +1,261 @@
+/*
+ * Passing packets from a source to a sink in C, the signals that end such a loop cleanly, and the sink that prints.
+ * ringtap dump is these three.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include "../io/text_sink.h"
+#include "loop.h"
+#include "sink.h"
+
+/* ------------------------------------------------------------------ signals */
+
+struct signals {
+    int fd; /* -1: closed */
+    sigset_t set, before;
+};
+
+static const struct {
+    const char *name;
+    int number;
+} signal_names[] = {{"INT", SIGINT}, {"TERM", SIGTERM}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
+
+static int signal_number(const char *name)
+{
+    for (size_t i = 0; i < sizeof(signal_names) / sizeof(signal_names[0]); i++)
+        if (strcmp(signal_names[i].name, name) == 0)
+            return signal_names[i].number;
+    return 0;
+}
+
+/* signals("INT", "TERM", ...): from now on they are read from a descriptor instead of being delivered */
+static int signals_new(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    int n = lua_gettop(L);
+    struct signals *g;
+
+    for (int i = 1; i <= n; i++)
+        luaL_argcheck(L, signal_number(luaL_checkstring(L, i)), i, "one of INT, TERM, HUP, USR1, USR2");
+    luaL_argcheck(L, n > 0, 1, "at least one signal");
+    g = lua_newuserdatauv(L, sizeof(*g), 0);
+    g->fd = -1;
+    rtap_lua_set_type(L, S->mt_signals);
+    sigemptyset(&g->set);
+    for (int i = 1; i <= n; i++)
+        sigaddset(&g->set, signal_number(lua_tostring(L, i)));
+    g->fd = signalfd(-1, &g->set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (g->fd < 0)
+        return rtap_lua_fail(L, errno, strerror(errno));
+    pthread_sigmask(SIG_BLOCK, &g->set, &g->before);
+    return 1;
+}
+
+/* One pending signal's number, or 0. */
+static int take_signal(struct signals *g)
+{
+    struct signalfd_siginfo si;
+
+    return g->fd >= 0 && read(g->fd, &si, sizeof(si)) == sizeof(si) ? (int)si.ssi_signo : 0;
+}
+
+/* signals:take(): the name of one that came, or nil */
+static int signals_take(lua_State *L)
+{
+    int number = take_signal(rtap_lua_check(L, 1, RTAP_STATE(L)->mt_signals, "signals"));
+
+    for (size_t i = 0; i < sizeof(signal_names) / sizeof(signal_names[0]); i++) {
+        if (signal_names[i].number == number) {
+            lua_pushstring(L, signal_names[i].name);
+            return 1;
+        }
+    }
+    luaL_pushfail(L);
+    return 1;
+}
+
+static int signals_close(lua_State *L)
+{
+    struct signals *g = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_signals, "signals");
+
+    if (g->fd >= 0) {
+        close(g->fd);
+        g->fd = -1;
+        pthread_sigmask(SIG_SETMASK, &g->before, NULL);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ forward */
+
+struct forward {
+    struct rtap_sink *sink;
+    struct signals *signals;
+    bool draining;
+};
+
+/* Before a wait what was written goes out; at each block the signals are looked at: the first one ends the intake, a
+ * second one the loop. */
+static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting)
+{
+    struct forward *f = lp->context;
+    int r;
+
+    if (waiting) {
+        r = f->sink->ops->kick(f->sink);
+        if (r < 0)
+            luaL_error(L, "%s", f->sink->error);
+    }
+    if (!f->signals || !take_signal(f->signals))
+        return;
+    if (f->draining || !lp->source->ops->drain) {
+        lp->left = 0;
+        lp->reason = "stopped";
+    } else {
+        lp->source->ops->drain(lp->source);
+        f->draining = true;
+    }
+}
+
+struct forward_options {
+    struct rtap_loop_options loop;
+};
+
+static const struct rtap_option forward_options[] = {
+    {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
+    {"duration", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, duration), 0, INT64_MAX, NULL},
+    {"idle", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, idle), 0, INT64_MAX, NULL},
+    {"signals", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, signals), 0, 0, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+/* forward(source, sink [, fn [, options]]): the number of packets passed on, and why it ended; or nil, message, errno */
+static int forward(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct rtap_loop_options o = {.count = INT64_MAX, .duration = INT64_MAX, .idle = INT64_MAX};
+    struct rtap_lua_loop *lp;
+    struct forward *f;
+    lua_Integer n = 0;
+    bool has_fn = !lua_isnoneornil(L, 3);
+    int r = 0, at;
+
+    rtap_lua_check_source(L, S, 1);
+    rtap_lua_check_sink(L, S, 2);
+    if (has_fn)
+        luaL_checktype(L, 3, LUA_TFUNCTION);
+    lua_settop(L, 4);
+    rtap_lua_options(L, 4, "forward", forward_options, &o);
+    f = lua_newuserdatauv(L, sizeof(*f), 0); /* outlives this frame if an error is raised in it */
+    memset(f, 0, sizeof(*f));
+    f->sink = rtap_lua_check_sink(L, S, 2)->sink;
+    if (o.signals)
+        f->signals = rtap_lua_check(L, o.signals, S->mt_signals, "signals");
+    lp = rtap_lua_loop_new(L, S, 1, &o);
+    at = lua_gettop(L);
+    lua_toclose(L, at);
+    lp->context = f;
+    lp->between = forward_between;
+    lp->source->wake_fd = f->signals ? f->signals->fd : -1;
+    while (rtap_lua_loop_step(L, lp, at)) {
+        if (has_fn) {
+            bool pass;
+
+            lua_pushvalue(L, 3);
+            rtap_lua_push_handle(L, lp);
+            lua_call(L, 1, 1);
+            pass = lua_toboolean(L, -1);
+            lua_pop(L, 1);
+            f->sink = rtap_lua_check_sink(L, S, 2)->sink; /* it may have closed something */
+            if (!pass)
+                continue;
+            if (!lp->slot)
+                break;
+        }
+        r = rtap_sink_send(f->sink, &lp->slot->pkt);
+        if (r < 0)
+            break;
+        n++;
+    }
+    if (r == 0)
+        r = f->sink->ops->kick(f->sink);
+    if (r < 0)
+        return rtap_lua_fail(L, r, f->sink->error);
+    lua_pushinteger(L, n);
+    lua_pushstring(L, lp->reason);
+    return 2;
+}
+
+/* ------------------------------------------------------------------ text */
+
+struct text_options {
+    struct rtap_line_style style;
+    int time, dump;
+    int64_t verbose, fd;
+    bool line_buffered;
+};
+
+#define T(field) offsetof(struct text_options, field)
+
+static const char *const time_names[] = {"clock", "none", "epoch", "delta", "date", "first", NULL};
+static const char *const dump_names[] = {"none", "x", "xx", "X", "XX", NULL};
+
+static const struct rtap_option text_options[] = {
+    {"time", RTAP_OPT_ENUM, T(time), 0, 0, time_names},
+    {"nanoseconds", RTAP_OPT_BOOL, T(style.nanoseconds), 0, 0, NULL},
+    {"number", RTAP_OPT_BOOL, T(style.number), 0, 0, NULL},
+    {"link", RTAP_OPT_BOOL, T(style.link), 0, 0, NULL},
+    {"quiet", RTAP_OPT_BOOL, T(style.quiet), 0, 0, NULL},
+    {"verbose", RTAP_OPT_INT, T(verbose), 0, 10, NULL},
+    {"interface", RTAP_OPT_BOOL, T(style.interface), 0, 0, NULL},
+    {"dump", RTAP_OPT_ENUM, T(dump), 0, 0, dump_names},
+    {"line_buffered", RTAP_OPT_BOOL, T(line_buffered), 0, 0, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+/* text(file [, style]): a sink that prints a line for each packet; or nil, message, errno */
+static int text(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct text_options o = {0};
+    luaL_Stream *f = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+    struct rtap_lua_sink *u;
+    char err[512];
+    int r, at;
+
+    luaL_argcheck(L, f->closef, 1, "file is closed");
+    lua_settop(L, 2);
+    rtap_lua_options(L, 2, "text", text_options, &o);
+    o.style.time = (enum rtap_time_style)o.time;
+    o.style.dump = o.dump;
+    o.style.verbose = (unsigned)o.verbose;
+    u = rtap_lua_sink_new(L, S);
+    at = lua_gettop(L);
+    u->linktype = RTAP_LINKTYPE_ETHERNET;
+    fflush(f->f);
+    r = rtap_text_open(&u->sink, fileno(f->f), &o.style, o.line_buffered, err, sizeof(err));
+    if (r < 0)
+        return rtap_lua_fail(L, r, err);
+    lua_pushvalue(L, 1); /* the descriptor is the file's */
+    lua_setiuservalue(L, at, 1);
+    lua_settop(L, at);
+    return 1;
+}
+
+void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S)
+{
+    static const luaL_Reg functions[] = {
+        {"forward", forward}, {"signals", signals_new}, {"text", text}, {NULL, NULL},
+    };
+    static const luaL_Reg signals_methods[] = {{"take", signals_take}, {"close", signals_close}, {NULL, NULL}};
+    static const luaL_Reg signals_meta[] = {{"__gc", signals_close}, {"__close", signals_close}, {NULL, NULL}};
+
+    S->mt_signals = rtap_lua_type(L, S, "ringtap.signals", signals_meta, signals_methods);
+    lua_pop(L, 1);
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, functions, 1);
+}

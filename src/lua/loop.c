@@ -1,0 +1,213 @@
+/* The slow part of a loop's step: new blocks, waiting, deadlines, interrupts, predicates, ends. See loop.h. */
+#include "loop.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+/* A wait is cut into slices, so that a signal that came just before it is not waited out. */
+#define WAIT_SLICE 200000000
+
+const struct rtap_option rtap_lua_loop_options[] = {
+    {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
+    {"duration", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, duration), 0, INT64_MAX, NULL},
+    {"idle", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, idle), 0, INT64_MAX, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+static int64_t now(void)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+void rtap_lua_loop_end(struct rtap_lua_loop *lp, const char *reason)
+{
+    struct rtap_slot *slot = lp->slot;
+
+    if (lp->owner) {
+        struct rtap_lua_loop **at = &lp->owner->loops;
+
+        while (*at && *at != lp)
+            at = &(*at)->next;
+        if (*at)
+            *at = lp->next;
+    }
+    if (!lp->reason)
+        lp->reason = reason;
+    if (lp->between && lp->source)
+        lp->source->wake_fd = -1;
+    lp->owner = NULL;
+    lp->slot = NULL;
+    lp->left = 0;
+    if (slot)
+        rtap_lua_slot_free(slot);
+}
+
+struct rtap_lua_loop *rtap_lua_loop_new(lua_State *L, struct rtap_lua *S, int source_idx,
+                                        const struct rtap_loop_options *o)
+{
+    struct rtap_lua_source *u = lua_touserdata(L, source_idx);
+    struct rtap_lua_loop *lp = lua_newuserdatauv(L, sizeof(*lp), 1);
+
+    memset(lp, 0, sizeof(*lp));
+    rtap_lua_set_type(L, S->mt_loop);
+    lua_pushvalue(L, source_idx);
+    lua_setiuservalue(L, -2, 1); /* the source lives as long as its loops */
+    lp->slot = rtap_lua_slot_new(L, S);
+    lp->source = u->source;
+    lp->owner = u;
+    lp->left = o->count;
+    lp->end = o->duration == INT64_MAX ? INT64_MAX : now() + o->duration;
+    if (lp->end < 0)
+        lp->end = INT64_MAX;
+    lp->idle = o->idle;
+    lp->predicate = u->has_predicate;
+    lp->next = u->loops;
+    u->loops = lp;
+    if (lp->left == 0)
+        lp->reason = "count";
+    return lp;
+}
+
+static int hard_error(lua_State *L, struct rtap_lua_loop *lp)
+{
+    lua_pushstring(L, lp->source->error);
+    rtap_lua_loop_end(lp, "error");
+    return lua_error(L);
+}
+
+/* The Lua predicate on the packet that the slot shows. It may do anything, closing the source included. */
+static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
+{
+    bool ok;
+
+    luaL_checkstack(L, 4, "predicate");
+    lua_getiuservalue(L, idx, 1);
+    if (lua_getiuservalue(L, -1, 1) != LUA_TFUNCTION) { /* swapped for a filter without one */
+        lua_pop(L, 2);
+        lp->predicate = false;
+        return true;
+    }
+    rtap_lua_push_handle(L, lp);
+    lua_call(L, 1, 1);
+    ok = lua_toboolean(L, -1);
+    lua_pop(L, 2);
+    if (!ok && lp->source) {
+        lp->source->delivered--;
+        lp->source->filtered++;
+    }
+    return ok;
+}
+
+/* Until something may be there, or the loop is over (left == 0). */
+static void wait_for_packets(lua_State *L, struct rtap_lua_loop *lp)
+{
+    int64_t t = now();
+    bool collected = false;
+
+    if (lp->source->delivered != lp->idle_mark || !lp->idle_since) {
+        lp->idle_mark = lp->source->delivered;
+        lp->idle_since = t;
+    }
+    if (lp->between)
+        lp->between(L, lp, true);
+    while (lp->left > 0 && lp->source) {
+        int64_t until = lp->idle > INT64_MAX - lp->idle_since ? INT64_MAX : lp->idle_since + lp->idle, timeout;
+        int r;
+
+        if (lp->end < until)
+            until = lp->end;
+        timeout = until - t;
+        if (timeout > WAIT_SLICE)
+            timeout = WAIT_SLICE;
+        r = rtap_source_wait(lp->source, timeout < 0 ? 0 : timeout);
+        if (r == 1)
+            return;
+        if (r == -ENOBUFS && !collected) { /* held packets that nobody refers to any more */
+            lua_gc(L, LUA_GCCOLLECT);
+            collected = true;
+            continue;
+        }
+        if (r < 0 && r != -EINTR)
+            hard_error(L, lp);
+        if (lp->between)
+            lp->between(L, lp, false);
+        rtap_lua_interrupt(L);
+        t = now();
+        if (lp->left > 0 && t >= until) {
+            rtap_lua_loop_end(lp, until == lp->end ? "duration" : "idle");
+            return;
+        }
+    }
+}
+
+static void show_block(struct rtap_lua_loop *lp, struct rtap_block *b)
+{
+    struct rtap_block *old = lp->slot->block;
+
+    if (b)
+        rtap_block_pin(b);
+    lp->slot->block = b;
+    if (old)
+        rtap_block_unpin(old);
+}
+
+/* A packet was taken from the source. It is counted as delivered, so it is shown even if the loop is to end now. */
+static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
+{
+    if (lp->source->block != lp->slot->block) {
+        show_block(lp, lp->source->block);
+        if (lp->between)
+            lp->between(L, lp, false);
+        if (lp->end != INT64_MAX && now() >= lp->end) {
+            lp->left = 1;
+            lp->reason = "duration";
+        }
+    }
+    if (lp->predicate && lp->source && !passes(L, lp, idx))
+        return false;
+    if (!lp->source || !lp->slot)
+        return false;
+    if (lp->left > 0)
+        lp->left--;
+    return true;
+}
+
+bool rtap_lua_loop_slow(lua_State *L, struct rtap_lua_loop *lp, int idx, int r)
+{
+    for (;;) {
+        if (r == RTAP_PACKET) {
+            if (accept(L, lp, idx))
+                return true;
+        } else if (lp->left > 0) {
+            show_block(lp, NULL);
+            if (r == RTAP_END) {
+                rtap_lua_loop_end(lp, "end");
+                return false;
+            }
+            if (r == RTAP_REJECTED) {
+                rtap_lua_interrupt(L);
+                if (lp->between)
+                    lp->between(L, lp, false);
+                if (lp->end != INT64_MAX && now() >= lp->end)
+                    rtap_lua_loop_end(lp, "duration");
+            } else if (r != RTAP_AGAIN) {
+                hard_error(L, lp);
+            } else {
+                wait_for_packets(L, lp);
+            }
+        }
+        if (lp->closed)
+            luaL_error(L, "the source was closed while a loop was running");
+        if (lp->left == 0) {
+            rtap_lua_loop_end(lp, "count");
+            return false;
+        }
+        rtap_lua_slot_step(lp->slot);
+        r = rtap_source_next(lp->source, &lp->slot->pkt);
+    }
+}

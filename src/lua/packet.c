@@ -1,0 +1,613 @@
+/*
+ * The packet in its three forms, with one set of methods: borrowed (a light userdata, see rtap_lua.h), owned (a copy),
+ * held (a pin on the block that it is in).
+ *
+ * The metatable of light userdata belongs to the whole Lua state. Whoever set one before keeps it: values without our
+ * tag are handed on to it.
+ */
+#include "packet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "../packet/bytes.h"
+#include "../packet/line.h"
+
+static const char stale_message[] =
+    "stale packet: it was valid until the loop's next step (use pkt:copy() or pkt:hold())";
+
+/* ------------------------------------------------------------------ slots */
+
+struct rtap_slot *rtap_lua_slot_new(lua_State *L, struct rtap_lua *S)
+{
+    struct rtap_slot *slot = NULL, **slots;
+    uint64_t seed;
+
+    for (unsigned i = 0; i < S->slot_count; i++) {
+        slot = S->slots[i];
+        /* a slot that is near the end of its generations is never used again */
+        if (!slot->in_use && (slot->handle & RTAP_HANDLE_GEN_MASK) < RTAP_HANDLE_GEN_MASK / 2) {
+            slot->in_use = true;
+            return slot;
+        }
+    }
+    if (S->slot_count == RTAP_HANDLE_SLOT_MAX)
+        luaL_error(L, "too many packet loops at once (%d)", (int)RTAP_HANDLE_SLOT_MAX);
+    slots = realloc(S->slots, (S->slot_count + 1) * sizeof(*slots));
+    if (slots)
+        S->slots = slots;
+    slot = slots ? calloc(1, sizeof(*slot)) : NULL;
+    if (!slot)
+        luaL_error(L, "not enough memory");
+    /* Start anywhere, so that a handle that strays into another Lua state matches nothing there. */
+    seed = (uint64_t)(uintptr_t)slot * 0x9e3779b97f4a7c15ull ^ (uint64_t)clock();
+    slot->number = S->slot_count;
+    slot->handle = (uint64_t)RTAP_HANDLE_TAG << RTAP_HANDLE_TAG_SHIFT |
+                   (uint64_t)slot->number << RTAP_HANDLE_SLOT_SHIFT | (seed >> 32);
+    slot->in_use = true;
+    S->slots[S->slot_count++] = slot;
+    return slot;
+}
+
+void rtap_lua_slot_free(struct rtap_slot *slot)
+{
+    struct rtap_block *b = slot->block;
+
+    rtap_lua_slot_step(slot);
+    slot->block = NULL;
+    slot->in_use = false;
+    if (b)
+        rtap_block_unpin(b);
+}
+
+static struct rtap_slot *slot_of(struct rtap_lua *S, uint64_t handle)
+{
+    unsigned n = (unsigned)(handle >> RTAP_HANDLE_SLOT_SHIFT) & (RTAP_HANDLE_SLOT_MAX - 1);
+
+    return n < S->slot_count && S->slots[n]->handle == handle ? S->slots[n] : NULL;
+}
+
+static inline bool is_handle(uint64_t v)
+{
+    return v >> RTAP_HANDLE_TAG_SHIFT == RTAP_HANDLE_TAG;
+}
+
+/* ------------------------------------------------------------------ finding the packet behind a value */
+
+const struct rtap_pkt *rtap_lua_check_pkt(lua_State *L, struct rtap_lua *S, int idx)
+{
+    void *p = lua_touserdata(L, idx);
+    const void *mt;
+
+    if (lua_islightuserdata(L, idx)) {
+        uint64_t handle = (uint64_t)(uintptr_t)p;
+
+        if (is_handle(handle)) {
+            struct rtap_slot *slot = slot_of(S, handle);
+
+            if (!slot)
+                luaL_error(L, "%s", stale_message);
+            return &slot->pkt;
+        }
+    } else if (p && lua_getmetatable(L, idx)) {
+        mt = lua_topointer(L, -1);
+        lua_pop(L, 1);
+        if (mt == S->mt_owned)
+            return &((struct rtap_owned *)p)->pkt;
+        if (mt == S->mt_held) {
+            if (!((struct rtap_held *)p)->block)
+                luaL_error(L, "released packet: its memory went back to the source (use pkt:copy() to keep it)");
+            return &((struct rtap_held *)p)->pkt;
+        }
+    }
+    luaL_typeerror(L, idx, "packet");
+    return NULL;
+}
+
+static const struct rtap_pkt *self(lua_State *L)
+{
+    return rtap_lua_check_pkt(L, RTAP_STATE(L), 1);
+}
+
+/* ------------------------------------------------------------------ copies and holds */
+
+static size_t text_size(const char *s)
+{
+    return s ? strlen(s) + 1 : 0;
+}
+
+/* Everything that a packet points at, one after another. */
+static void fill(struct rtap_pkt *to, uint8_t *bytes, const struct rtap_pkt *from)
+{
+    struct rtap_pkt p = *from;
+    size_t name = text_size(p.ifname);
+    uint8_t *end = bytes + p.caplen;
+
+    memmove(bytes, p.data, p.caplen);
+    p.data = bytes;
+    if (p.ifname)
+        p.ifname = memmove(end, p.ifname, name);
+    if (p.comment)
+        p.comment = memmove(end + name, p.comment, p.comment_len);
+    *to = p;
+}
+
+void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, const struct rtap_pkt *pkt, int into)
+{
+    size_t need = pkt->caplen + text_size(pkt->ifname) + (pkt->comment ? pkt->comment_len : 0);
+    struct rtap_owned *o;
+
+    if (into) {
+        uint8_t *bytes;
+
+        into = lua_absindex(L, into);
+        o = rtap_lua_check(L, into, S->mt_owned, "packet made by copy() or next()");
+        bytes = o->bytes;
+        if (need > o->capacity) {
+            if (need > o->more) {
+                size_t more = need + need / 2;
+
+                o->more = 0;
+                lua_newuserdatauv(L, more, 0);
+                lua_setiuservalue(L, into, 1);
+                o->more = more;
+            }
+            lua_getiuservalue(L, into, 1);
+            bytes = lua_touserdata(L, -1);
+            lua_pop(L, 1);
+        }
+        if (pkt != &o->pkt)
+            fill(&o->pkt, bytes, pkt);
+        lua_pushvalue(L, into);
+        return;
+    }
+    o = lua_newuserdatauv(L, sizeof(*o) + need, 1);
+    o->capacity = need;
+    o->more = 0;
+    fill(&o->pkt, o->bytes, pkt);
+    rtap_lua_set_type(L, S->mt_owned);
+}
+
+/* pkt:copy([into]) -> owned */
+static int pkt_copy(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+
+    rtap_lua_push_owned(L, RTAP_STATE(L), p, lua_isnoneornil(L, 2) ? 0 : 2);
+    return 1;
+}
+
+/* pkt:hold() -> held; an owned packet is its own holder */
+static int pkt_hold(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    const struct rtap_pkt *p = self(L);
+    struct rtap_block *block;
+    struct rtap_held *h;
+
+    if (lua_islightuserdata(L, 1)) {
+        block = slot_of(S, (uint64_t)(uintptr_t)lua_touserdata(L, 1))->block;
+    } else if ((h = rtap_lua_test(L, 1, S->mt_held))) {
+        block = h->block;
+    } else {
+        lua_settop(L, 1);
+        return 1;
+    }
+    h = lua_newuserdatauv(L, sizeof(*h), 0);
+    h->block = NULL;
+    rtap_lua_set_type(L, S->mt_held);
+    h->pkt = *p;
+    h->block = block;
+    rtap_block_pin(block);
+    return 1;
+}
+
+/* held:release(), __gc, __close; nothing to do for the others */
+static int pkt_release(lua_State *L)
+{
+    struct rtap_held *h = rtap_lua_test(L, 1, RTAP_STATE(L)->mt_held);
+    struct rtap_block *b = h ? h->block : NULL;
+
+    if (!h)
+        self(L); /* raises if it is no packet */
+    if (b) {
+        h->block = NULL;
+        rtap_block_unpin(b);
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------ bytes, as the string library has them */
+
+/* string.sub's rules: negative positions count from the end; false when the range is empty. */
+static bool range(lua_Integer i, lua_Integer j, uint32_t n, uint32_t *from, uint32_t *to)
+{
+    lua_Integer len = (lua_Integer)n;
+
+    if (i < 0)
+        i = i < -len ? 1 : len + i + 1;
+    if (i == 0)
+        i = 1;
+    if (j < 0)
+        j = j < -len ? 0 : len + j + 1;
+    if (j > len)
+        j = len;
+    if (i > j)
+        return false;
+    *from = (uint32_t)(i - 1);
+    *to = (uint32_t)j;
+    return true;
+}
+
+static int pkt_byte(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+    lua_Integer i = luaL_optinteger(L, 2, 1);
+    uint32_t from, to;
+
+    if (!range(i, luaL_optinteger(L, 3, i), p->caplen, &from, &to))
+        return 0;
+    if (to - from >= 1000000)
+        return luaL_error(L, "packet slice too long");
+    luaL_checkstack(L, (int)(to - from), "packet slice too long");
+    for (uint32_t k = from; k < to; k++)
+        lua_pushinteger(L, p->data[k]);
+    return (int)(to - from);
+}
+
+static int pkt_sub(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+    uint32_t from, to;
+
+    if (range(luaL_checkinteger(L, 2), luaL_optinteger(L, 3, -1), p->caplen, &from, &to))
+        lua_pushlstring(L, (const char *)p->data + from, to - from);
+    else
+        lua_pushliteral(L, "");
+    return 1;
+}
+
+static int pkt_bytes(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+
+    lua_pushlstring(L, (const char *)p->data, p->caplen);
+    return 1;
+}
+
+/* pkt:find(s [, init]): plain bytes, no patterns */
+static int pkt_find(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+    size_t n;
+    const char *s = luaL_checklstring(L, 2, &n);
+    lua_Integer init = luaL_optinteger(L, 3, 1), len = p->caplen;
+    const uint8_t *at;
+
+    if (init < 0)
+        init = init < -len ? 1 : len + init + 1;
+    if (init == 0)
+        init = 1;
+    at = init - 1 > len ? NULL : memmem(p->data + init - 1, (size_t)(len - init + 1), s, n);
+    if (!at) {
+        luaL_pushfail(L);
+        return 1;
+    }
+    lua_pushinteger(L, at - p->data + 1);
+    lua_pushinteger(L, at - p->data + (lua_Integer)n);
+    return 2;
+}
+
+static int pkt_unpack(lua_State *L)
+{
+    return rtap_lua_unpack(L, self(L));
+}
+
+static int pkt_hex(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+    size_t size = rtap_hex(p->data, p->caplen, true, NULL, 0) + 1;
+    luaL_Buffer b;
+    char *to = luaL_buffinitsize(L, &b, size);
+
+    rtap_hex(p->data, p->caplen, true, to, size);
+    luaL_pushresultsize(&b, size - 1);
+    return 1;
+}
+
+static int pkt_tostring(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+    struct rtap_line_style style = {.verbose = 0};
+    char line[2048];
+    size_t n = rtap_line(p, &style, line, sizeof(line));
+
+    if (n >= sizeof(line))
+        n = sizeof(line) - 1;
+    while (n && line[n - 1] == '\n')
+        n--;
+    lua_pushlstring(L, line, n);
+    return 1;
+}
+
+static int pkt_len(lua_State *L)
+{
+    lua_pushinteger(L, self(L)->caplen);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ properties */
+
+enum property {
+    P_TIME = 1,
+    P_LEN,
+    P_CAPLEN,
+    P_DIRECTION,
+    P_RECEPTION,
+    P_INTERFACE,
+    P_INTERFACE_ID,
+    P_LINKTYPE,
+    P_VLAN,
+    P_CHECKSUM,
+    P_TIMESTAMP_SOURCE,
+    P_COMMENT,
+    P_TRUNCATED,
+};
+
+static const struct {
+    const char *name;
+    enum property property;
+} properties[] = {
+    {"time", P_TIME},
+    {"len", P_LEN},
+    {"caplen", P_CAPLEN},
+    {"direction", P_DIRECTION},
+    {"reception", P_RECEPTION},
+    {"interface", P_INTERFACE},
+    {"interface_id", P_INTERFACE_ID},
+    {"linktype", P_LINKTYPE},
+    {"vlan", P_VLAN},
+    {"checksum", P_CHECKSUM},
+    {"timestamp_source", P_TIMESTAMP_SOURCE},
+    {"comment", P_COMMENT},
+    {"truncated", P_TRUNCATED},
+};
+
+static bool is_tpid(uint16_t type)
+{
+    return type == 0x8100 || type == 0x88a8 || type == 0x9100;
+}
+
+static void push_integer_field(lua_State *L, const char *name, lua_Integer v)
+{
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, name);
+}
+
+/* The outermost tag, IEEE 802.1Q: a table with Wireshark's names, or nil. */
+static void push_vlan(lua_State *L, const struct rtap_pkt *p)
+{
+    uint32_t at = p->linktype == RTAP_LINKTYPE_ETHERNET ? 12 : 0;
+    const uint8_t *tci;
+    uint16_t tpid;
+
+    if ((p->linktype != RTAP_LINKTYPE_ETHERNET && p->linktype != RTAP_LINKTYPE_LINUX_SLL2) || p->caplen < at + 4) {
+        lua_pushnil(L);
+        return;
+    }
+    tpid = rtap_be16(p->data + at);
+    tci = p->data + (at ? 14 : 20);
+    if (!is_tpid(tpid) || tci + 2 > p->data + p->caplen) {
+        lua_pushnil(L);
+        return;
+    }
+    lua_createtable(L, 0, 5);
+    push_integer_field(L, "id", rtap_be16(tci) & 0xfff);
+    push_integer_field(L, "priority", tci[0] >> 5);
+    lua_pushboolean(L, tci[0] >> 4 & 1);
+    lua_setfield(L, -2, "dei");
+    push_integer_field(L, "tpid", tpid);
+    lua_pushboolean(L, (p->status & RTAP_PKT_VLAN_RESTORED) != 0);
+    lua_setfield(L, -2, "restored");
+}
+
+static const char *direction_text(const struct rtap_pkt *p)
+{
+    switch (p->epb_flags & RTAP_EPB_DIRECTION) {
+    case RTAP_EPB_INBOUND:
+        return (p->epb_flags & RTAP_EPB_RECEPTION) == RTAP_EPB_PROMISCUOUS ? "other" : "in";
+    case RTAP_EPB_OUTBOUND:
+        return "out";
+    default:
+        return NULL;
+    }
+}
+
+static void push_property(lua_State *L, const struct rtap_pkt *p, enum property which)
+{
+    static const char *const reception[8] = {NULL, "unicast", "multicast", "broadcast", "promiscuous"};
+
+    switch (which) {
+    case P_TIME:
+        if (p->time == RTAP_NO_TIME)
+            lua_pushnil(L);
+        else
+            lua_pushinteger(L, p->time);
+        break;
+    case P_LEN:
+        lua_pushinteger(L, p->len);
+        break;
+    case P_CAPLEN:
+        lua_pushinteger(L, p->caplen);
+        break;
+    case P_DIRECTION:
+        lua_pushstring(L, direction_text(p));
+        break;
+    case P_RECEPTION:
+        lua_pushstring(L, reception[(p->epb_flags & RTAP_EPB_RECEPTION) >> RTAP_EPB_RECEPTION_SHIFT]);
+        break;
+    case P_INTERFACE:
+        lua_pushstring(L, p->ifname);
+        break;
+    case P_INTERFACE_ID:
+        lua_pushinteger(L, p->ifindex);
+        break;
+    case P_LINKTYPE:
+        lua_pushinteger(L, p->linktype);
+        break;
+    case P_VLAN:
+        push_vlan(L, p);
+        break;
+    case P_CHECKSUM:
+        lua_pushstring(L, rtap_checksum_state(p));
+        break;
+    case P_TIMESTAMP_SOURCE:
+        lua_pushstring(L, p->status & RTAP_PKT_TS_HARDWARE   ? "hardware"
+                          : p->status & RTAP_PKT_TS_SOFTWARE ? "software"
+                                                             : NULL);
+        break;
+    case P_COMMENT:
+        if (p->comment)
+            lua_pushlstring(L, p->comment, p->comment_len);
+        else
+            lua_pushnil(L);
+        break;
+    case P_TRUNCATED:
+        lua_pushboolean(L, p->caplen < p->len);
+        break;
+    }
+}
+
+/* upvalue 2: names to methods (functions) and properties (integers) */
+static int pkt_index(lua_State *L)
+{
+    const struct rtap_pkt *p = self(L);
+
+    lua_settop(L, 2);
+    lua_pushvalue(L, 2);
+    switch (lua_rawget(L, lua_upvalueindex(2))) {
+    case LUA_TFUNCTION:
+        return 1;
+    case LUA_TNUMBER:
+        push_property(L, p, (enum property)lua_tointeger(L, -1));
+        return 1;
+    default:
+        return luaL_error(L, "a packet has no field or method '%s'", luaL_tolstring(L, 2, NULL));
+    }
+}
+
+static int pkt_newindex(lua_State *L)
+{
+    self(L);
+    return luaL_error(L, "a packet can't be changed (field '%s')", luaL_tolstring(L, 2, NULL));
+}
+
+static const luaL_Reg methods[] = {
+    {"byte", pkt_byte},     {"sub", pkt_sub},   {"bytes", pkt_bytes},     {"find", pkt_find}, {"unpack", pkt_unpack},
+    {"copy", pkt_copy},     {"hold", pkt_hold}, {"release", pkt_release}, {"hex", pkt_hex},   {NULL, NULL},
+};
+
+static const luaL_Reg metamethods[] = {
+    {"__len", pkt_len},
+    {"__tostring", pkt_tostring},
+    {"__newindex", pkt_newindex},
+    {NULL, NULL},
+};
+
+static const luaL_Reg held_metamethods[] = {
+    {"__len", pkt_len},      {"__tostring", pkt_tostring}, {"__newindex", pkt_newindex},
+    {"__gc", pkt_release},   {"__close", pkt_release},     {NULL, NULL},
+};
+
+/* ------------------------------------------------------------------ the metatable of light userdata */
+
+/* upvalues: S, our function (nil: none), the earlier metatable's value (nil: none), the event */
+static int light_event(lua_State *L)
+{
+    const char *event = lua_tostring(L, lua_upvalueindex(4));
+
+    if (lua_islightuserdata(L, 1) && is_handle((uint64_t)(uintptr_t)lua_touserdata(L, 1)) &&
+        !lua_isnil(L, lua_upvalueindex(2))) {
+        lua_pushvalue(L, lua_upvalueindex(2));
+    } else if (!lua_isnil(L, lua_upvalueindex(3))) {
+        lua_pushvalue(L, lua_upvalueindex(3));
+        if (!lua_isfunction(L, -1) && strcmp(event, "__index") == 0) {
+            lua_pushvalue(L, 2);
+            lua_gettable(L, -2);
+            return 1;
+        }
+    } else if (strcmp(event, "__tostring") == 0) {
+        lua_pushfstring(L, "userdata: %p", lua_touserdata(L, 1));
+        return 1;
+    } else {
+        return luaL_error(L, "attempt to %s a userdata value", strcmp(event, "__len") == 0 ? "get length of" : "index");
+    }
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* Our functions are on the stack as a table at `ours`. Without an earlier metatable they are set as they are, with a
+ * check in front only where a foreign value could otherwise get a wrong message. */
+static void set_light_metatable(lua_State *L, struct rtap_lua *S, int ours)
+{
+    static const char *const events[] = {"__index", "__len", "__tostring", "__newindex"};
+    bool had;
+
+    lua_pushlightuserdata(L, NULL);
+    had = lua_getmetatable(L, -1);
+    if (!had)
+        lua_newtable(L);
+    lua_newtable(L); /* the new metatable */
+    for (lua_pushnil(L); lua_next(L, -3); lua_pop(L, 1)) { /* events that we have nothing to do with */
+        lua_pushvalue(L, -2);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, -5);
+    }
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        lua_pushlightuserdata(L, S);
+        lua_getfield(L, ours, events[i]);
+        lua_getfield(L, -4, events[i]);
+        lua_pushstring(L, events[i]);
+        lua_pushcclosure(L, light_event, 4);
+        if (!had && strcmp(events[i], "__index") == 0) { /* the one that must be quick */
+            lua_pop(L, 1);
+            lua_getfield(L, ours, events[i]);
+        }
+        lua_setfield(L, -2, events[i]);
+    }
+    lua_remove(L, -2);
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
+/* A metatable whose __index knows the names; leaves it on the stack. */
+static const void *packet_type(lua_State *L, struct rtap_lua *S, const char *name, const luaL_Reg *meta, int names)
+{
+    const void *mt = rtap_lua_type(L, S, name, meta, NULL);
+
+    lua_pushlightuserdata(L, S);
+    lua_pushvalue(L, names);
+    lua_pushcclosure(L, pkt_index, 2);
+    lua_setfield(L, -2, "__index");
+    return mt;
+}
+
+void rtap_lua_open_packet(lua_State *L, struct rtap_lua *S)
+{
+    int names;
+
+    lua_newtable(L);
+    names = lua_gettop(L);
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, methods, 1);
+    for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
+        push_integer_field(L, properties[i].name, (lua_Integer)properties[i].property);
+    S->mt_held = packet_type(L, S, "ringtap.packet (held)", held_metamethods, names);
+    lua_pop(L, 1);
+    S->mt_owned = packet_type(L, S, "ringtap.packet", metamethods, names);
+    set_light_metatable(L, S, lua_gettop(L));
+    lua_pop(L, 1);
+    lua_setfield(L, -2, "_packet_names"); /* for the specs and the completer */
+}

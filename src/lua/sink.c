@@ -1,0 +1,160 @@
+/* The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes with. */
+#include "sink.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S)
+{
+    struct rtap_lua_sink *u = lua_newuserdatauv(L, sizeof(*u), 1);
+
+    memset(u, 0, sizeof(*u));
+    rtap_lua_set_type(L, S->mt_sink);
+    return u;
+}
+
+struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int idx)
+{
+    struct rtap_lua_sink *u = rtap_lua_check(L, idx, S->mt_sink, "sink");
+
+    if (!u->sink)
+        luaL_error(L, "attempt to use a closed sink");
+    return u;
+}
+
+static struct rtap_lua_sink *self(lua_State *L)
+{
+    return rtap_lua_check_sink(L, RTAP_STATE(L), 1);
+}
+
+/* sink:send(packet | string [, time]): true, or nil, message, errno */
+static int sink_send(lua_State *L)
+{
+    struct rtap_lua_sink *u = self(L);
+    struct rtap_pkt made;
+    const struct rtap_pkt *p = &made;
+    struct timespec ts;
+    size_t n;
+    int r;
+
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        memset(&made, 0, sizeof(made));
+        made.data = (const uint8_t *)lua_tolstring(L, 2, &n);
+        luaL_argcheck(L, n <= 1 << 28, 2, "string too long for a packet");
+        made.caplen = made.len = (uint32_t)n;
+        made.linktype = u->linktype;
+        if (lua_isnoneornil(L, 3)) {
+            clock_gettime(CLOCK_REALTIME, &ts);
+            made.time = ts.tv_sec * 1000000000ll + ts.tv_nsec;
+        } else {
+            made.time = luaL_checkinteger(L, 3);
+        }
+    } else {
+        p = rtap_lua_check_pkt(L, RTAP_STATE(L), 2);
+    }
+    r = rtap_sink_send(u->sink, p);
+    if (r == -EAGAIN) {
+        luaL_pushfail(L);
+        lua_pushliteral(L, "full");
+        return 2;
+    }
+    if (r < 0)
+        return rtap_lua_fail(L, r, u->sink->error);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+/* sink:flush() */
+static int sink_flush(lua_State *L)
+{
+    struct rtap_sink *k = self(L)->sink;
+    int r = k->ops->kick(k);
+
+    if (r < 0)
+        return rtap_lua_fail(L, r, k->error);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int sink_stats(lua_State *L)
+{
+    struct rtap_sink *k = self(L)->sink;
+    struct rtap_sink_stats st = {0};
+
+    k->ops->stats(k, &st);
+    lua_createtable(L, 0, 4);
+    lua_pushinteger(L, (lua_Integer)st.sent);
+    lua_setfield(L, -2, "sent");
+    lua_pushinteger(L, (lua_Integer)st.bytes);
+    lua_setfield(L, -2, "bytes");
+    lua_pushinteger(L, (lua_Integer)st.queued);
+    lua_setfield(L, -2, "queued");
+    if (st.files) {
+        lua_pushinteger(L, (lua_Integer)st.files);
+        lua_setfield(L, -2, "files");
+    }
+    return 1;
+}
+
+static int sink_name(lua_State *L)
+{
+    lua_pushstring(L, self(L)->sink->name);
+    return 1;
+}
+
+static int sink_kind(lua_State *L)
+{
+    lua_pushstring(L, self(L)->sink->ops->kind);
+    return 1;
+}
+
+/* sink:close(): true, or nil, message, errno when what was left could not be passed on; the sink is closed all the same */
+static int sink_close(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct rtap_lua_sink *u = rtap_lua_check(L, 1, S->mt_sink, "sink");
+    struct rtap_sink *k = u->sink;
+    char err[512] = "";
+    int r;
+
+    u->sink = NULL;
+    if (k) {
+        lua_getiuservalue(L, 1, 1);
+        if (rtap_lua_test(L, -1, S->mt_source))
+            rtap_lua_write_counters(k, lua_touserdata(L, -1));
+        r = k->ops->close(k, err, sizeof(err));
+        if (r < 0)
+            return rtap_lua_fail(L, r, err);
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static int sink_tostring(lua_State *L)
+{
+    struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
+
+    if (u->sink)
+        lua_pushfstring(L, "ringtap sink: %s (%s)", u->sink->name, u->sink->ops->kind);
+    else
+        lua_pushliteral(L, "ringtap sink (closed)");
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"send", sink_send}, {"flush", sink_flush}, {"stats", sink_stats}, {"name", sink_name},
+    {"kind", sink_kind}, {"close", sink_close}, {NULL, NULL},
+};
+
+static const luaL_Reg metamethods[] = {
+    {"__gc", sink_close}, {"__close", sink_close}, {"__tostring", sink_tostring}, {NULL, NULL},
+};
+
+void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S)
+{
+    S->mt_sink = rtap_lua_type(L, S, "ringtap.sink", metamethods, methods);
+    lua_getfield(L, -1, "__index");
+    lua_setfield(L, -3, "_sink_names");
+    lua_pop(L, 1);
+}

@@ -1,0 +1,17 @@
+/* The sink userdata, for the files that open sinks or pass packets to them. */
+#ifndef RTAP_LUA_SINK_H
+#define RTAP_LUA_SINK_H
+
+#include "rtap_lua.h"
+
+struct rtap_lua_sink {
+    struct rtap_sink *sink; /* NULL: not open yet, or closed */
+    uint16_t linktype;      /* of strings that are sent */
+};
+
+struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S);
+struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int idx); /* raises when closed */
+/* A file sink's Interface Statistics Block: what the source has counted until now. */
+void rtap_lua_write_counters(struct rtap_sink *k, const struct rtap_lua_source *from);
+
+#endif

@@ -1,0 +1,447 @@
+/*
+ * The source type: the verbs that every source has. User value 1 of a source is its Lua predicate, if it has one, 2 the
+ * loop that next() uses.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include "../packet/line.h"
+#include "loop.h"
+
+static const struct rtap_option bytes_options[] = {
+    {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
+    {"duration", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, duration), 0, INT64_MAX, NULL},
+    {"idle", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, idle), 0, INT64_MAX, NULL},
+    {"from", RTAP_OPT_STRING, offsetof(struct rtap_loop_options, from), 0, 0, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+struct rtap_lua_source *rtap_lua_source_new(lua_State *L, struct rtap_lua *S)
+{
+    struct rtap_lua_source *u = lua_newuserdatauv(L, sizeof(*u), 2);
+
+    memset(u, 0, sizeof(*u));
+    rtap_lua_set_type(L, S->mt_source);
+    return u;
+}
+
+struct rtap_lua_source *rtap_lua_check_source(lua_State *L, struct rtap_lua *S, int idx)
+{
+    struct rtap_lua_source *u = rtap_lua_check(L, idx, S->mt_source, "source");
+
+    if (!u->source)
+        luaL_error(L, "attempt to use a closed source");
+    return u;
+}
+
+static struct rtap_source *self(lua_State *L)
+{
+    return rtap_lua_check_source(L, RTAP_STATE(L), 1)->source;
+}
+
+static struct rtap_loop_options loop_options(lua_State *L, int idx, const char *what, const struct rtap_option *options)
+{
+    struct rtap_loop_options o = {.count = INT64_MAX, .duration = INT64_MAX, .idle = INT64_MAX};
+
+    rtap_lua_options(L, idx, what, options, &o);
+    return o;
+}
+
+/* ------------------------------------------------------------------ loops */
+
+static int step_packets(lua_State *L)
+{
+    struct rtap_lua_loop *lp = lua_touserdata(L, lua_upvalueindex(2));
+
+    if (rtap_lua_loop_step(L, lp, lua_upvalueindex(2)))
+        rtap_lua_push_handle(L, lp);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
+/* The four values of a generic for: iterator, nothing, nothing, what is closed when the loop is left. */
+static int push_loop(lua_State *L, struct rtap_lua *S, lua_CFunction step, const struct rtap_loop_options *o)
+{
+    lua_pushlightuserdata(L, S);
+    rtap_lua_loop_new(L, S, 1, o);
+    lua_pushvalue(L, -1);
+    lua_insert(L, -3); /* loop, S, loop */
+    lua_pushcclosure(L, step, 2);
+    lua_pushnil(L);
+    lua_pushnil(L);
+    lua_rotate(L, -4, -1);
+    return 4;
+}
+
+/* src:packets([options]) */
+static int source_packets(lua_State *L)
+{
+    struct rtap_loop_options o;
+
+    self(L);
+    o = loop_options(L, 2, "packets", rtap_lua_loop_options);
+    lua_settop(L, 1);
+    return push_loop(L, RTAP_STATE(L), step_packets, &o);
+}
+
+/* upvalue 3: name of the layer, or nil */
+static int step_bytes(lua_State *L)
+{
+    struct rtap_lua_loop *lp = lua_touserdata(L, lua_upvalueindex(2));
+    const char *from = lua_tostring(L, lua_upvalueindex(3));
+    const struct rtap_pkt *p;
+    int32_t at = 0;
+
+    do {
+        if (!rtap_lua_loop_step(L, lp, lua_upvalueindex(2))) {
+            lua_pushnil(L);
+            return 1;
+        }
+        p = &lp->slot->pkt;
+        if (from)
+            at = rtap_look_layer(p, from);
+    } while (at < 0);
+    lua_pushlstring(L, (const char *)p->data + at, p->caplen - (uint32_t)at);
+    if (p->time == RTAP_NO_TIME)
+        lua_pushnil(L);
+    else
+        lua_pushinteger(L, p->time);
+    lua_pushinteger(L, p->len);
+    return 3;
+}
+
+/* src:bytes([options]): string, time, length on the wire */
+static int source_bytes(lua_State *L)
+{
+    static const struct rtap_pkt empty = {.linktype = RTAP_LINKTYPE_ETHERNET};
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct rtap_loop_options o;
+
+    self(L);
+    o = loop_options(L, 2, "bytes", bytes_options);
+    if (o.from && rtap_look_layer(&empty, o.from) == -2)
+        return luaL_error(L, "bytes: option 'from': no layer is called \"%s\"", o.from);
+    lua_settop(L, 2);
+    rtap_lua_loop_new(L, S, 1, &o); /* 3 */
+    lua_pushlightuserdata(L, S);
+    lua_pushvalue(L, 3);
+    if (o.from)
+        lua_pushstring(L, o.from);
+    else
+        lua_pushnil(L);
+    lua_pushcclosure(L, step_bytes, 3);
+    lua_pushnil(L);
+    lua_pushnil(L);
+    lua_pushvalue(L, 3);
+    return 4;
+}
+
+/* src:each(fn [, options]): the number of packets */
+static int source_each(lua_State *L)
+{
+    struct rtap_lua_loop *lp;
+    struct rtap_loop_options o;
+    lua_Integer n = 0;
+
+    self(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    o = loop_options(L, 3, "each", rtap_lua_loop_options);
+    lua_settop(L, 2);
+    lp = rtap_lua_loop_new(L, RTAP_STATE(L), 1, &o); /* 3 */
+    lua_toclose(L, 3);
+    while (rtap_lua_loop_step(L, lp, 3)) {
+        n++;
+        lua_pushvalue(L, 2);
+        rtap_lua_push_handle(L, lp);
+        lua_call(L, 1, 0);
+    }
+    lua_pushinteger(L, n);
+    return 1;
+}
+
+/* src:next([timeout [, into]]): an owned packet, or nil, reason [, errno] */
+static int source_next(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct rtap_loop_options o = {.count = 1, .duration = INT64_MAX, .idle = INT64_MAX};
+    struct rtap_lua_loop *lp;
+
+    self(L);
+    if (!lua_isnoneornil(L, 2)) {
+        lua_Number seconds = luaL_checknumber(L, 2);
+
+        luaL_argcheck(L, seconds >= 0, 2, "a timeout in seconds, not negative");
+        if (seconds < 9e9)
+            o.duration = (int64_t)(seconds * 1e9);
+    }
+    if (!lua_isnoneornil(L, 3))
+        rtap_lua_check(L, 3, S->mt_owned, "packet made by copy() or next()");
+    lua_settop(L, 3);
+    lp = rtap_lua_loop_new(L, S, 1, &o); /* 4 */
+    lua_toclose(L, 4);
+    if (rtap_lua_loop_step(L, lp, 4)) {
+        rtap_lua_push_owned(L, S, &lp->slot->pkt, lua_isnil(L, 3) ? 0 : 3);
+        return 1;
+    }
+    luaL_pushfail(L);
+    if (strcmp(lp->reason, "duration") == 0) {
+        lua_pushliteral(L, "timeout");
+        lua_pushinteger(L, ETIMEDOUT);
+        return 3;
+    }
+    lua_pushstring(L, lp->reason);
+    return 2;
+}
+
+/* src:stop(): every running loop ends after the packet that it shows */
+static int source_stop(lua_State *L)
+{
+    struct rtap_lua_source *u = rtap_lua_check_source(L, RTAP_STATE(L), 1);
+
+    for (struct rtap_lua_loop *lp = u->loops; lp; lp = lp->next) {
+        lp->left = 0;
+        lp->reason = "stopped";
+    }
+    return 0;
+}
+
+static int loop_close(lua_State *L)
+{
+    rtap_lua_loop_end(rtap_lua_check(L, 1, RTAP_STATE(L)->mt_loop, "loop"), "left");
+    return 0;
+}
+
+/* ------------------------------------------------------------------ filters */
+
+int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx, int idx)
+{
+    struct rtap_lua_source *u = lua_touserdata(L, source_idx);
+    struct rtap_source *s = u->source;
+    struct rtap_filter *f = NULL;
+    bool predicate = lua_isfunction(L, idx);
+    int r = 0;
+
+    if (!predicate)
+        r = rtap_lua_to_filter(L, S, idx, s->linktype, &f, s->error, sizeof(s->error));
+    if (r == 0) {
+        r = rtap_source_filter(s, f);
+        rtap_filter_unref(f);
+    }
+    if (r < 0)
+        return r;
+    if (predicate)
+        lua_pushvalue(L, idx);
+    else
+        lua_pushnil(L);
+    lua_setiuservalue(L, source_idx, 1);
+    u->has_predicate = predicate;
+    for (struct rtap_lua_loop *lp = u->loops; lp; lp = lp->next)
+        lp->predicate = predicate;
+    return 0;
+}
+
+/* src:filter(expr | filter | function | nil): src, or nil, message, errno and the old one stays */
+static int source_filter(lua_State *L)
+{
+    struct rtap_source *s = self(L);
+    int r;
+
+    luaL_checkany(L, 2);
+    r = rtap_lua_source_set_filter(L, RTAP_STATE(L), 1, 2);
+    if (r < 0)
+        return rtap_lua_fail(L, r, s->error);
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ facts */
+
+static void set_count(lua_State *L, const char *name, uint64_t v)
+{
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_setfield(L, -2, name);
+}
+
+static void set_text(lua_State *L, const char *name, const char *text)
+{
+    if (text) {
+        lua_pushstring(L, text);
+        lua_setfield(L, -2, name);
+    }
+}
+
+/* src:stats() */
+static int source_stats(lua_State *L)
+{
+    struct rtap_source_stats st;
+
+    rtap_source_stats(self(L), &st);
+    lua_createtable(L, 0, 16);
+    set_count(L, "delivered", st.delivered);
+    set_count(L, "matched", st.delivered + st.dropped);
+    if (st.knows_filtered) {
+        set_count(L, "filtered", st.filtered);
+        set_count(L, "seen", st.delivered + st.dropped + st.filtered);
+    }
+    if (st.knows_dropped) {
+        set_count(L, "dropped", st.dropped);
+        for (unsigned i = 0; st.drops[i].cause; i++)
+            set_count(L, st.drops[i].cause, st.drops[i].count);
+    }
+    if (st.has_ring) {
+        set_count(L, "queued", st.queued);
+        set_count(L, "freezes", st.freezes);
+        set_count(L, "block_size", st.block_size);
+        set_count(L, "block_count", st.block_count);
+        set_count(L, "ring_size", st.block_size * st.block_count);
+    }
+    if (st.fanout_id >= 0)
+        set_count(L, "fanout_id", (uint64_t)st.fanout_id);
+    set_text(L, "timestamp_source", st.timestamp_source);
+    set_text(L, "filter_engine", st.filter_engine);
+    return 1;
+}
+
+/* src:interfaces(): a list of {id, name, linktype, snaplen, ...} */
+static int source_interfaces(lua_State *L)
+{
+    struct rtap_source *s = self(L);
+    struct rtap_source_if i;
+
+    lua_newtable(L);
+    for (unsigned n = 0; s->ops->interface && s->ops->interface(s, n, &i); n++) {
+        lua_createtable(L, 0, 8);
+        set_count(L, "id", i.id);
+        set_count(L, "linktype", i.linktype);
+        if (i.snaplen)
+            set_count(L, "snaplen", i.snaplen);
+        set_text(L, "name", i.name);
+        set_text(L, "description", i.description);
+        set_text(L, "filter", i.filter);
+        if (i.has_received)
+            set_count(L, "received", i.received);
+        if (i.has_dropped)
+            set_count(L, "dropped", i.dropped);
+        lua_rawseti(L, -2, (lua_Integer)n + 1);
+    }
+    return 1;
+}
+
+static int source_linktype(lua_State *L)
+{
+    lua_pushinteger(L, self(L)->linktype);
+    return 1;
+}
+
+static int source_name(lua_State *L)
+{
+    lua_pushstring(L, self(L)->name);
+    return 1;
+}
+
+static int source_kind(lua_State *L)
+{
+    lua_pushstring(L, self(L)->ops->kind);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ event loops */
+
+static int source_fd(lua_State *L)
+{
+    struct rtap_source *s = self(L);
+    int fd = s->ops->fd ? s->ops->fd(s) : -1;
+
+    if (fd < 0)
+        luaL_pushfail(L);
+    else
+        lua_pushinteger(L, fd);
+    return 1;
+}
+
+static int source_events(lua_State *L)
+{
+    self(L);
+    lua_pushliteral(L, "r");
+    return 1;
+}
+
+/* 0 when a packet can be had without waiting, else nil */
+static int source_timeout(lua_State *L)
+{
+    if (rtap_source_wait(self(L), 0) != 0)
+        lua_pushinteger(L, 0);
+    else
+        luaL_pushfail(L);
+    return 1;
+}
+
+/* src:drain(): no more from the wire; loops give what was accepted and end */
+static int source_drain(lua_State *L)
+{
+    struct rtap_source *s = self(L);
+    int r = s->ops->drain ? s->ops->drain(s) : 0;
+
+    if (r < 0)
+        return rtap_lua_fail(L, r, s->error);
+    lua_settop(L, 1);
+    return 1;
+}
+
+/* ------------------------------------------------------------------ end of life */
+
+static int source_close(lua_State *L)
+{
+    struct rtap_lua_source *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_source, "source");
+    struct rtap_source *s = u->source;
+    struct rtap_lua_loop *lp;
+
+    u->source = NULL;
+    u->has_predicate = false;
+    while ((lp = u->loops)) {
+        lp->source = NULL;
+        lp->closed = true;
+        rtap_lua_loop_end(lp, "closed");
+    }
+    if (s)
+        rtap_source_close(s);
+    return 0;
+}
+
+static int source_tostring(lua_State *L)
+{
+    struct rtap_lua_source *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_source, "source");
+
+    if (u->source)
+        lua_pushfstring(L, "ringtap source: %s (%s)", u->source->name, u->source->ops->kind);
+    else
+        lua_pushliteral(L, "ringtap source (closed)");
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"packets", source_packets}, {"each", source_each},   {"bytes", source_bytes},     {"next", source_next},
+    {"filter", source_filter},   {"stats", source_stats}, {"stop", source_stop},       {"drain", source_drain},
+    {"fd", source_fd},           {"pollfd", source_fd},   {"events", source_events},   {"timeout", source_timeout},
+    {"linktype", source_linktype}, {"name", source_name}, {"kind", source_kind},
+    {"interfaces", source_interfaces}, {"close", source_close}, {NULL, NULL},
+};
+
+static const luaL_Reg metamethods[] = {
+    {"__gc", source_close}, {"__close", source_close}, {"__tostring", source_tostring}, {NULL, NULL},
+};
+
+static const luaL_Reg loop_metamethods[] = {
+    {"__gc", loop_close}, {"__close", loop_close}, {NULL, NULL},
+};
+
+void rtap_lua_open_source(lua_State *L, struct rtap_lua *S)
+{
+    S->mt_source = rtap_lua_type(L, S, "ringtap.source", metamethods, methods);
+    lua_getfield(L, -1, "__index");
+    lua_setfield(L, -3, "_source_names");
+    lua_pop(L, 1);
+    S->mt_loop = rtap_lua_type(L, S, "ringtap.loop", loop_metamethods, NULL);
+    lua_pop(L, 1);
+}
