@@ -141,25 +141,28 @@ int rtap_output_rotate(struct rtap_output *o)
     return open_file(o);
 }
 
-/* write() that can't kill the process: a SIGPIPE that it raises is taken away before anyone sees it. */
-static ssize_t write_quietly(int fd, const void *data, size_t n)
+/* write() that can't kill the process: a SIGPIPE that it raises is taken away before anyone sees it. A reader that goes
+ * away in the middle raises one too, though write() tells how much it took before: *broken. */
+static ssize_t write_quietly(int fd, const void *data, size_t n, bool *broken)
 {
     static const struct timespec none = {0, 0};
     sigset_t pipe_set, old, pending;
-    bool was_pending;
     ssize_t r;
-    int err;
+    int err, sig;
 
+    *broken = false;
     sigemptyset(&pipe_set);
     sigaddset(&pipe_set, SIGPIPE);
     sigpending(&pending);
-    was_pending = sigismember(&pending, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_set, &old);
     r = write(fd, data, n);
     err = errno;
-    if (r < 0 && err == EPIPE && !was_pending)
-        while (sigtimedwait(&pipe_set, NULL, &none) < 0 && errno == EINTR)
-            ;
+    if (r < (ssize_t)n && !sigismember(&pending, SIGPIPE)) {
+        do
+            sig = sigtimedwait(&pipe_set, NULL, &none);
+        while (sig < 0 && errno == EINTR);
+        *broken = sig == SIGPIPE;
+    }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     errno = err;
     return r;
@@ -171,14 +174,16 @@ int rtap_output_write(struct rtap_output *o, const void *data, size_t n, size_t 
 
     *done = 0;
     while (*done < n) {
-        ssize_t r = o->regular ? write(o->fd, p + *done, n - *done) : write_quietly(o->fd, p + *done, n - *done);
+        bool broken = false;
+        ssize_t r =
+            o->regular ? write(o->fd, p + *done, n - *done) : write_quietly(o->fd, p + *done, n - *done, &broken);
 
         if (r >= 0) {
             *done += (size_t)r;
             o->size += (uint64_t)r;
-            if (*done == n || o->regular)
+            if (*done == n || o->regular || broken)
                 continue;
-            /* A blocking stream writes less than all only when a signal came. */
+            /* A blocking stream with a reader takes less than all only when a signal came. */
             r = fcntl(o->fd, F_GETFL);
             if (r >= 0 && !(r & O_NONBLOCK))
                 return -EINTR;

@@ -176,6 +176,15 @@ static int end_file(struct rtap_writer *w)
         if (r < 0)
             return r;
     }
+    if (w->pcapng && w->if_count == 0) { /* likewise: libpcap wants an interface */
+        struct rtap_write_if wi = {.linktype = w->linktype};
+
+        r = rtap_writer_add_if(w, &wi, 0);
+        if (r == 0)
+            r = put_interface(w, &w->ifs[0]);
+        if (r < 0)
+            return r;
+    }
     clock_gettime(CLOCK_REALTIME, &now);
     for (i = 0; w->pcapng && i < w->if_count; i++) {
         const struct rtap_writer_if *wi = &w->ifs[i];

@@ -20,6 +20,8 @@ static struct rtap_filter *check_filter(lua_State *L)
 {
     struct filter_box *box = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_filter, "filter");
 
+    if (box->filter == NULL) /* collected, and met again by another finalizer */
+        luaL_error(L, "filter is closed");
     return box->filter;
 }
 
@@ -56,6 +58,8 @@ int rtap_lua_to_filter(lua_State *L, struct rtap_lua *S, int idx, uint16_t linkt
     if (lua_isnoneornil(L, idx))
         return 0;
     if (box != NULL) {
+        if (box->filter == NULL)
+            return luaL_error(L, "filter is closed");
         r = rtap_filter_program(box->filter, linktype, false, &insns, &count, err, errlen);
         if (r == 0)
             *out = rtap_filter_ref(box->filter);
@@ -147,9 +151,9 @@ static int filter_expression(lua_State *L)
 
 static int filter_tostring(lua_State *L)
 {
-    struct rtap_filter *f = check_filter(L);
+    struct filter_box *box = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_filter, "filter");
 
-    lua_pushfstring(L, "filter: %s", f ? rtap_filter_expr(f) : "(none)");
+    lua_pushfstring(L, "filter: %s", box->filter ? rtap_filter_expr(box->filter) : "(closed)");
     return 1;
 }
 
@@ -210,7 +214,7 @@ static const struct rtap_option kernel_options[] = {
 };
 
 /* f:kernel_program{linktype=, cooked=, snaplen=, direction=, loopback_once=, ignore_vlan=}: what a live source would
- * attach, as f:bytecode() gives it, or nil, message, errno */
+ * attach, as f:bytecode() gives it, and true when user space has to match again; or nil, message, errno */
 static int filter_kernel_program(lua_State *L)
 {
     struct rtap_filter *f = check_filter(L);
@@ -236,7 +240,8 @@ static int filter_kernel_program(lua_State *L)
     memcpy(copy, insns, count * sizeof(*copy));
     free(insns);
     push_program(L, copy, count);
-    return 1;
+    lua_pushboolean(L, r);
+    return 2;
 }
 
 static int filter_gc(lua_State *L)
@@ -270,6 +275,8 @@ static const luaL_Reg functions[] = {
 void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S)
 {
     S->mt_filter = rtap_lua_type(L, S, "ringtap.filter", metamethods, methods);
+    lua_getfield(L, -1, "__index");
+    lua_setfield(L, -3, "_filter_names");
     lua_pop(L, 1);
     lua_pushlightuserdata(L, S);
     luaL_setfuncs(L, functions, 1);

@@ -125,8 +125,11 @@ static void wait_for_packets(lua_State *L, struct rtap_lua_loop *lp)
         if (timeout > WAIT_SLICE)
             timeout = WAIT_SLICE;
         r = rtap_source_wait(lp->source, timeout < 0 ? 0 : timeout);
-        if (r == 1)
+        if (r == 1) {
+            if (t >= lp->end) /* a source that always has something */
+                rtap_lua_loop_end(lp, "duration");
             return;
+        }
         if (r == -ENOBUFS && !collected) { /* held packets that nobody refers to any more */
             lua_gc(L, LUA_GCCOLLECT);
             collected = true;

@@ -479,10 +479,10 @@ static void push_property(lua_State *L, const struct rtap_pkt *p, enum property 
     }
 }
 
-/* upvalue 2: names to methods (functions) and properties (integers) */
+/* upvalue 2: names to methods (functions, which check their packet themselves) and properties (integers) */
 static int pkt_index(lua_State *L)
 {
-    const struct rtap_pkt *p = self(L);
+    const struct rtap_pkt *p;
 
     lua_settop(L, 2);
     lua_pushvalue(L, 2);
@@ -490,9 +490,11 @@ static int pkt_index(lua_State *L)
     case LUA_TFUNCTION:
         return 1;
     case LUA_TNUMBER:
+        p = self(L);
         push_property(L, p, (enum property)lua_tointeger(L, -1));
         return 1;
     default:
+        self(L);
         return luaL_error(L, "a packet has no field or method '%s'", luaL_tolstring(L, 2, NULL));
     }
 }

@@ -173,7 +173,10 @@ int rtap_asm_finish(struct rtap_asm *a, struct sock_filter **insns, unsigned *co
     if (pos != NULL) {
         lay_out(a, pos);
         *count = pos[a->count];
-        *insns = malloc(*count * sizeof(**insns));
+        if (*count > RTAP_BPF_MAXINSNS)
+            r = -E2BIG;
+        else
+            *insns = malloc(*count * sizeof(**insns));
     }
     if (*insns != NULL) {
         write_out(a, pos, *insns);

@@ -22,7 +22,8 @@ void rtap_asm_jump(struct rtap_asm *a, unsigned code, uint32_t k, uint32_t if_tr
 void rtap_asm_goto(struct rtap_asm *a, uint32_t label);
 void rtap_asm_append(struct rtap_asm *a, const struct sock_filter *insns, unsigned count); /* a whole program */
 
-/* Lay it out: *insns is malloc'ed. 0 or the sticky error. Frees the assembler's memory in any case. */
+/* Lay it out: *insns is malloc'ed. 0, the sticky error, -E2BIG over
+ * RTAP_BPF_MAXINSNS. Frees the assembler's memory in any case. */
 int rtap_asm_finish(struct rtap_asm *a, struct sock_filter **insns, unsigned *count);
 void rtap_asm_drop(struct rtap_asm *a);
 

@@ -309,7 +309,7 @@ static void put_ind_by_region(struct rewrite *w, uint32_t k, unsigned size, uint
     put(w, BPF_ALU | BPF_ADD | BPF_K, k);
     for (unsigned r = map->count; r-- > 0;) { /* A, the index, is below the end of region r */
         uint64_t from = map->regions[r].from, end = region_end(map, r), i;
-        uint64_t whole = end - (size - 1) > from ? end - (size - 1) : from; /* the first index that straddles */
+        uint64_t whole = end >= from + size ? end - size + 1 : from; /* the first index that straddles */
 
         if (from > high || end <= low)
             continue;
@@ -341,21 +341,23 @@ static void put_ind_by_region(struct rewrite *w, uint32_t k, unsigned size, uint
 
 static void rewrite_ind(struct rewrite *w, const struct sock_filter *p, const struct bounds *b)
 {
-    unsigned size = size_of(p->code), last = w->map->count - 1;
-    bool one_region = p->k >= w->map->regions[last].from;
     uint64_t high = (uint64_t)p->k + b->x;
+    unsigned size = size_of(p->code), r;
+    bool last;
 
     if (p->k > FAR_AWAY) {
         put_reject(w);
         return;
     }
-    if (high > FAR_AWAY && (w->how->kernel || !one_region)) {
+    r = region_at(w->map, p->k);
+    last = r == w->map->count - 1;
+    if (high > FAR_AWAY && (w->how->kernel || !last)) {
         high = FAR_AWAY;
         put(w, BPF_MISC | BPF_TXA, 0);
         rtap_asm_jump(&w->out, BPF_JMP | BPF_JGT | BPF_K, FAR_AWAY - p->k, reject_label(w), RTAP_ASM_NEXT);
     }
-    if (one_region)
-        put_ind(w, last, p->k, size);
+    if (last || (w->map->regions[r].source == RTAP_LOAD_DATA && high + size <= region_end(w->map, r)))
+        put_ind(w, r, p->k, size);
     else
         put_ind_by_region(w, p->k, size, p->k, high);
 }

@@ -101,6 +101,10 @@ static int form_new(struct form **out, const struct rtap_filter *f, uint16_t lin
         return 0;
     }
     form_free(form);
+    if (r == -E2BIG) {
+        snprintf(err, errlen, "the expression is too long: over %u instructions", RTAP_BPF_MAXINSNS);
+        r = -EINVAL;
+    }
     if (r != -ENOMEM)
         return r;
 out_of_memory:

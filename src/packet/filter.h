@@ -48,7 +48,9 @@ struct rtap_filter_env {
 };
 
 /* The program for SO_ATTACH_FILTER: *insns is malloc'ed. f == NULL: no expression.
- * 0, -ENOTSUP when the expression reads what the kernel can't show, -E2BIG over 4096 instructions, -EINVAL, -ENOMEM. */
+ * 0; 1: it accepts some frames that only user space can judge (cooked ones with a VLAN tag), so that what comes has to
+ * go through rtap_filter_match too; -ENOTSUP when the expression reads what the kernel can't show, -E2BIG over 4096
+ * instructions, -EINVAL, -ENOMEM. */
 int rtap_filter_kernel(struct rtap_filter *f, const struct rtap_filter_env *env, struct sock_filter **insns,
                        unsigned *count, char *err, size_t errlen);
 

@@ -18,8 +18,8 @@
 
 #define SNAPLEN 262144 /* the value that accepting programs return; 0 would make libpcap reject everything */
 #define SENTINEL " 099"
-#define STAND_IN "\\1.2.3.4" /* scanned as a name, resolved without asking anybody */
-#define SHOWN 72             /* columns of a long expression that a message shows */
+#define STAND_IN "\\1.2.3.4 " /* scanned as a name, resolved without asking anybody */
+#define SHOWN 72              /* columns of a long expression that a message shows */
 
 _Static_assert(sizeof(struct bpf_insn) == sizeof(struct sock_filter) &&
                    offsetof(struct bpf_insn, jt) == offsetof(struct sock_filter, jt) &&
@@ -150,9 +150,10 @@ static bool is_host(const char *s, size_t n, const char *before, size_t before_n
                                 "reason action llc lane ";
 
     if (*s == '\\')
-        return !one_of(local, before, before_n);
-    if (n == 0 || strcspn(s, "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ_-abcdefABCDEF") >= n ||
-        memchr(s, ':', n) != NULL)
+        return n > 1 && !one_of(local, before, before_n);
+    if (!isalnum((unsigned char)*s) || memchr(s, ':', n) != NULL)
+        return false;
+    if (strspn(s, "0123456789.") >= n) /* a number or an address */
         return false;
     if ((s[0] == '0' && (s[1] == 'x' || s[1] == 'X')) || one_of(keywords, s, n) || one_of(local, before, before_n))
         return false;
@@ -247,13 +248,19 @@ static const char *search_run(const struct search *s, const char *text)
     return s->start[bad - 1];
 }
 
-/* "unknown host 'x'": the token x. */
-static const char *find_quoted(const char *expr, const char *text)
+/* "unknown host 'x'", "number 08 contains ...": the token that is named. */
+static const char *find_named(const char *expr, const char *text)
 {
     const char *from = strchr(text, '\''), *to = from != NULL ? strchr(from + 1, '\'') : NULL, *where;
     char name[256];
 
-    if (to == NULL || to - from - 1 >= (ptrdiff_t)sizeof(name) || strncmp(text, "unknown", 7) != 0)
+    if (strncmp(text, "number ", 7) == 0) {
+        from = text + 6;
+        to = strchr(from + 1, ' ');
+    } else if (strncmp(text, "unknown ", 8) != 0) {
+        return NULL;
+    }
+    if (to == NULL || to - from - 1 >= (ptrdiff_t)sizeof(name))
         return NULL;
     snprintf(name, sizeof(name), "%.*s", (int)(to - from - 1), from + 1);
     if (rtap_filter_says(expr, name, &where))
@@ -264,10 +271,11 @@ static const char *find_quoted(const char *expr, const char *text)
 
 static const char *find_error(const char *expr, uint16_t linktype, const char *text)
 {
-    const char *where = find_quoted(expr, text);
+    const char *where = find_named(expr, text);
     struct search s;
 
-    if (where != NULL || strncmp(text, "unknown host", 12) == 0 || search_init(&s, expr, linktype) < 0)
+    if (where != NULL || strncmp(text, "unknown host", 12) == 0 || strncmp(text, "unknown data link", 17) == 0 ||
+        search_init(&s, expr, linktype) < 0)
         return where;
     where = search_run(&s, text);
     search_free(&s);

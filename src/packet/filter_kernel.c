@@ -53,14 +53,13 @@ static const struct rtap_load_region ether_shown[] = {DATA(0, 0), AUX(12, SKF_AD
 #define SLL2_MIDDLE ZERO(2), AUX(4, SKF_AD_IFINDEX), AUX(8, SKF_AD_HATYPE), AUX(10, SKF_AD_PKTTYPE), NONE(11)
 static const struct rtap_load_region sll2_plain[] = {AUX(0, SKF_AD_PROTOCOL), SLL2_MIDDLE, DATA(20, -20)};
 static const struct rtap_load_region sll2_hidden[] = {DATA(0, 2), SLL2_MIDDLE, DATA(20, -16)};
-static const struct rtap_load_region sll2_shown[] = {AUX(0, SKF_AD_VLAN_TPID), SLL2_MIDDLE, AUX(20, SKF_AD_VLAN_TAG),
-                                                     AUX(22, SKF_AD_PROTOCOL), DATA(24, -24)};
 
 /* NETLINK (nlmon): the 16 bytes of LINUX_SLL, without an address. */
 static const struct rtap_load_region netlink_plain[] = {
     ZERO(0),  AUX(1, SKF_AD_PKTTYPE),   AUX(2, SKF_AD_HATYPE), ZERO(4), ZERO(8),
     ZERO(12), AUX(14, SKF_AD_PROTOCOL), DATA(16, -16)};
 
+/* How the kernel has the frames of a link type. */
 struct scheme {
     bool tags;        /* the frames may have some */
     uint32_t type_at; /* in the data; UINT32_MAX: SKF_AD_PROTOCOL */
@@ -83,7 +82,6 @@ static const struct scheme cooked_sll2 = {
     .enough = 4,
     .plain = MAP(sll2_plain, 20),
     .hidden = MAP(sll2_hidden, 16),
-    .shown = MAP(sll2_shown, 24),
 };
 static const struct scheme cooked_netlink = {.plain = MAP(netlink_plain, 16)};
 
@@ -113,6 +111,16 @@ static void load_aux(struct rtap_asm *a, uint32_t what)
 static void jump_equal(struct rtap_asm *a, uint32_t k, uint32_t if_true, uint32_t if_false)
 {
     rtap_asm_jump(a, BPF_JMP | BPF_JEQ | BPF_K, k, if_true, if_false);
+}
+
+/* A cooked frame with a tag behind its header, or two: from 6.11 on the kernel tells user space the innermost type as
+ * its protocol, and data that may begin behind the tags; older ones tell what this program sees. To `yes` for such a
+ * frame. */
+static void test_cooked_tag(struct rtap_asm *a, uint32_t yes)
+{
+    load_aux(a, SKF_AD_PROTOCOL);
+    jump_equal(a, 0x8100, yes, RTAP_ASM_NEXT);
+    jump_equal(a, 0x88a8, yes, RTAP_ASM_NEXT);
 }
 
 /* To `yes` when the data has a tag, else to `no`. */
@@ -152,6 +160,8 @@ static void test_env(struct rtap_asm *a, const struct rtap_filter_env *env, cons
 
         load_aux(a, SKF_AD_VLAN_TAG_PRESENT);
         jump_equal(a, 0, RTAP_ASM_NEXT, reject);
+        if (s == &cooked_sll2)
+            test_cooked_tag(a, reject);
         test_tag_in_data(a, s, reject, past);
         rtap_asm_place(a, past);
     }
@@ -172,6 +182,8 @@ static int make_versions(struct versions *v, struct rtap_filter *f, const struct
     unsigned count = 1;
     int r = f != NULL ? rtap_filter_program(f, env->linktype, false, &insns, &count, err, errlen) : 0;
 
+    if (r == 0 && s == &cooked_sll2 && f != NULL && rtap_filter_says_vlan(f))
+        return -ENOTSUP; /* libpcap has no `vlan` for it, so far */
     if (r == 0)
         r = rtap_bpf_rewrite(&how, insns, count, &v->plain, &v->plain_count);
     if (r == 0 && s->tags && !env->ignore_vlan) {
@@ -218,7 +230,8 @@ int rtap_filter_kernel(struct rtap_filter *f, const struct rtap_filter_env *env,
     const struct scheme *s = find_scheme(env);
     struct versions v = {0};
     struct rtap_asm a = {0};
-    uint32_t reject;
+    uint32_t reject, accept;
+    bool again = false;
     int r;
 
     *insns = NULL;
@@ -226,16 +239,27 @@ int rtap_filter_kernel(struct rtap_filter *f, const struct rtap_filter_env *env,
         snprintf(err, errlen, "a cooked socket has no packets of link type %u", env->linktype);
         return -EINVAL;
     }
-    r = make_versions(&v, f, env, s, env->snaplen > 0 ? env->snaplen : 262144, err, errlen);
+    accept = env->snaplen > 0 ? env->snaplen : 262144;
+    r = make_versions(&v, f, env, s, accept, err, errlen);
     if (r == 0) {
         reject = rtap_asm_labels(&a, 1);
         test_env(&a, env, s, reject);
+        again = s == &cooked_sll2 && f != NULL && !rtap_filter_is_blank(f) && !env->ignore_vlan;
         if (a.count > 0) {
             uint32_t start = rtap_asm_labels(&a, 1);
 
             rtap_asm_goto(&a, start);
             rtap_asm_place(&a, reject);
             rtap_asm_op(&a, BPF_RET | BPF_K, 0);
+            rtap_asm_place(&a, start);
+        }
+        if (again) {
+            uint32_t tagged = rtap_asm_labels(&a, 2), start = tagged + 1;
+
+            test_cooked_tag(&a, tagged);
+            rtap_asm_goto(&a, start);
+            rtap_asm_place(&a, tagged);
+            rtap_asm_op(&a, BPF_RET | BPF_K, accept);
             rtap_asm_place(&a, start);
         }
         put_versions(&a, &v, s, f != NULL && rtap_filter_says_vlan(f));
@@ -254,5 +278,5 @@ int rtap_filter_kernel(struct rtap_filter *f, const struct rtap_filter_env *env,
         snprintf(err, errlen, "the expression needs %u instructions, the kernel takes %u", *count, BPF_MAXINSNS);
     else if (r == -ENOMEM)
         snprintf(err, errlen, "not enough memory for the filter");
-    return r;
+    return r == 0 ? again : r;
 }

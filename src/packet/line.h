@@ -33,7 +33,8 @@ void rtap_look_at(const struct rtap_pkt *pkt, struct rtap_look *look);
  * -1 when the packet has none, -2 when the name is unknown. */
 int32_t rtap_look_layer(const struct rtap_pkt *pkt, const char *name);
 
-/* "ok", "bad", "not_ready" or "unchecked" (no checksum to check, a fragment, or cut off). */
+/* "ok", "bad", "not_ready" or "unchecked" (no checksum to check, a fragment, cut off, or unfinished because of
+ * offload). */
 const char *rtap_checksum_state(const struct rtap_pkt *pkt);
 
 /* The transport's checksum (UDP, UDP-Lite, TCP, ICMP, ICMPv6, IGMP), and IPv4's own: 1 right, 0 wrong, -1 not to be

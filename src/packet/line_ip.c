@@ -5,13 +5,36 @@
 #include "bytes.h"
 #include "line_parts.h"
 
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+
 static const char *protocol_name(uint8_t proto)
 {
     static const char *const names[256] = {
-        [0] = "Options", [1] = "ICMP",     [2] = "IGMP",     [4] = "IPIP",      [6] = "TCP",       [17] = "UDP",
-        [33] = "DCCP",   [41] = "IPv6",    [43] = "Routing", [44] = "Fragment", [46] = "RSVP",     [47] = "GRE",
-        [50] = "ESP",    [51] = "AH",      [58] = "ICMPv6",  [59] = "none",     [88] = "EIGRP",    [89] = "OSPF",
-        [103] = "PIM",   [60] = "Options", [112] = "VRRP",   [132] = "SCTP",    [136] = "UDPLite", [135] = "Mobility",
+        [IPPROTO_HOPOPTS] = "Options",
+        [IPPROTO_ICMP] = "ICMP",
+        [IPPROTO_IGMP] = "IGMP",
+        [IPPROTO_IPIP] = "IPIP",
+        [IPPROTO_TCP] = "TCP",
+        [IPPROTO_UDP] = "UDP",
+        [IPPROTO_DCCP] = "DCCP",
+        [IPPROTO_IPV6] = "IPv6",
+        [IPPROTO_ROUTING] = "Routing",
+        [IPPROTO_FRAGMENT] = "Fragment",
+        [IPPROTO_RSVP] = "RSVP",
+        [IPPROTO_GRE] = "GRE",
+        [IPPROTO_ESP] = "ESP",
+        [IPPROTO_AH] = "AH",
+        [IPPROTO_ICMPV6] = "ICMPv6",
+        [IPPROTO_NONE] = "none",
+        [88] = "EIGRP",
+        [89] = "OSPF",
+        [IPPROTO_PIM] = "PIM",
+        [IPPROTO_DSTOPTS] = "Options",
+        [112] = "VRRP",
+        [IPPROTO_SCTP] = "SCTP",
+        [IPPROTO_UDPLITE] = "UDPLite",
+        [IPPROTO_MH] = "Mobility",
     };
 
     return names[proto] != NULL ? names[proto] : "unknown";
@@ -173,36 +196,41 @@ static void put_ah(struct rtap_line_job *job, const uint8_t *p)
 /* The extension headers by name, from `off` to where look.c stopped. False: the line is complete. */
 static bool put_extensions(struct rtap_line_job *job, uint32_t off, uint8_t next)
 {
-    while (job->look.l4 < 0 || off < (uint32_t)job->look.l4) {
+    for (int n = 0; job->look.l4 < 0 || off < (uint32_t)job->look.l4; n++) {
         const uint8_t *p = job->pkt->data + off;
         uint32_t left = rtap_line_left(job, off), size = 8;
 
-        if (next == 59) {
+        if (next == IPPROTO_NONE) {
             rtap_line_names(job, NULL);
             LIT(job, "no next header");
             return false;
         }
-        if (next != 51 && (job->look.version == 4 || (next != 0 && next != 43 && next != 44 && next != 60)))
+        if (next != IPPROTO_AH && (job->look.version == 4 || (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING &&
+                                                              next != IPPROTO_FRAGMENT && next != IPPROTO_DSTOPTS)))
             return true; /* a transport that is cut off */
         rtap_line_names(job, NULL);
+        if (n == 16) { /* where look.c gave up too */
+            LIT(job, "[too many headers]");
+            return false;
+        }
         if (left < 8) {
-            rtap_out_text(&job->out, next == 0    ? " [|hbhopt]"
-                                     : next == 43 ? " [|srcrt]"
-                                     : next == 44 ? " [|frag6]"
-                                     : next == 51 ? " [|ah]"
-                                                  : " [|dstopt]");
+            rtap_out_text(&job->out, next == IPPROTO_HOPOPTS    ? " [|hbhopt]"
+                                     : next == IPPROTO_ROUTING  ? " [|srcrt]"
+                                     : next == IPPROTO_FRAGMENT ? " [|frag6]"
+                                     : next == IPPROTO_AH       ? " [|ah]"
+                                                                : " [|dstopt]");
             return false;
         }
         switch (next) {
-        case 0:
+        case IPPROTO_HOPOPTS:
             LIT(job, "HBH ");
             size = (p[1] + 1u) * 8;
             break;
-        case 60:
+        case IPPROTO_DSTOPTS:
             LIT(job, "DSTOPT ");
             size = (p[1] + 1u) * 8;
             break;
-        case 43:
+        case IPPROTO_ROUTING:
             LIT(job, "RT6 (len=");
             rtap_out_dec(&job->out, p[1]);
             LIT(job, ", type=");
@@ -212,7 +240,7 @@ static bool put_extensions(struct rtap_line_job *job, uint32_t off, uint8_t next
             LIT(job, ") ");
             size = (p[1] + 1u) * 8;
             break;
-        case 44: {
+        case IPPROTO_FRAGMENT: {
             uint32_t end = job->look.l3_end - off;
 
             LIT(job, "frag (");
@@ -294,7 +322,7 @@ static void put_ipv4(struct rtap_line_job *job)
         rtap_line_names(job, NULL);
         LIT(job, "ip-proto-");
         rtap_out_dec(&job->out, p[9]);
-    } else if (p[9] != 51 || put_extensions(job, (uint32_t)job->look.l3 + hlen, p[9])) {
+    } else if (p[9] != IPPROTO_AH || put_extensions(job, (uint32_t)job->look.l3 + hlen, p[9])) {
         rtap_line_transport(job);
     }
 }
@@ -303,7 +331,7 @@ void rtap_line_ip(struct rtap_line_job *job)
 {
     const uint8_t *p = job->pkt->data + job->look.l3;
 
-    if (job->look.ethertype == 0x0800) {
+    if (job->look.ethertype == ETH_P_IP) {
         put_ipv4(job);
         return;
     }

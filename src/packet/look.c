@@ -1,40 +1,23 @@
 /*
- * Where a packet's headers are, and whether its checksums hold.
+ * Where a packet's headers are. Whether its checksums hold is in look_sum.c.
  *
  * Called for any bytes at all. Every offset is checked against caplen before a byte is read, every walk moves by at
  * least eight bytes a step and is bounded besides, and nothing behind the IP packet's own end counts as its payload
  * (Ethernet pads short frames).
  */
 #include "bytes.h"
-#include "checksum.h"
 #include "line.h"
+
+#include <linux/if_ether.h>
+#include <netinet/in.h>
 
 #define MAX_TAGS 8
 #define MAX_EXTENSIONS 16
 
 enum {
-    TYPE_IPV4 = 0x0800,
-    TYPE_ARP = 0x0806,
-    TYPE_RARP = 0x8035,
-    TYPE_IPV6 = 0x86dd,
     PPP_IPV4 = 0x0021,
     PPP_IPV6 = 0x0057,
-    ARPHRD_NETLINK = 824, /* the protocol field of SLL headers is then no EtherType */
-};
-
-enum {
-    PROTO_HOPOPTS = 0,
-    PROTO_ICMP = 1,
-    PROTO_IGMP = 2,
-    PROTO_TCP = 6,
-    PROTO_UDP = 17,
-    PROTO_ROUTING = 43,
-    PROTO_FRAGMENT = 44,
-    PROTO_AH = 51,
-    PROTO_ICMPV6 = 58,
-    PROTO_NONE = 59,
-    PROTO_DSTOPTS = 60,
-    PROTO_UDPLITE = 136,
+    HW_NETLINK = 824, /* ARPHRD_NETLINK: the protocol field of SLL headers is then no EtherType */
 };
 
 static bool have(const struct rtap_pkt *pkt, uint32_t off, uint32_t n)
@@ -48,9 +31,9 @@ static uint16_t type_of_version(const struct rtap_pkt *pkt, uint32_t off)
         return 0;
     switch (pkt->data[off] >> 4) {
     case 4:
-        return TYPE_IPV4;
+        return ETH_P_IP;
     case 6:
-        return TYPE_IPV6;
+        return ETH_P_IPV6;
     default:
         return 0;
     }
@@ -63,12 +46,12 @@ static uint16_t type_of_family(const uint8_t *p)
 
     switch (family) {
     case 2:
-        return TYPE_IPV4;
+        return ETH_P_IP;
     case 10: /* Linux */
     case 24: /* NetBSD, OpenBSD */
     case 28: /* FreeBSD */
     case 30: /* macOS */
-        return TYPE_IPV6;
+        return ETH_P_IPV6;
     default:
         return 0;
     }
@@ -90,7 +73,7 @@ static uint16_t type_of_ppp(const struct rtap_pkt *pkt, uint32_t *off)
         proto = rtap_be16(p + *off);
         *off += 2;
     }
-    return proto == PPP_IPV4 ? TYPE_IPV4 : proto == PPP_IPV6 ? TYPE_IPV6 : 0;
+    return proto == PPP_IPV4 ? ETH_P_IP : proto == PPP_IPV6 ? ETH_P_IPV6 : 0;
 }
 
 /* Past the VLAN tags, whose number is bounded; *off is behind the EtherType already. */
@@ -120,13 +103,13 @@ static void look_link(const struct rtap_pkt *pkt, struct rtap_look *look)
         type = skip_tags(pkt, look, &off, rtap_be16(p + 12));
         break;
     case RTAP_LINKTYPE_LINUX_SLL:
-        if (!have(pkt, 0, 16) || rtap_be16(p + 2) == ARPHRD_NETLINK)
+        if (!have(pkt, 0, 16) || rtap_be16(p + 2) == HW_NETLINK)
             return;
         off = 16;
         type = skip_tags(pkt, look, &off, rtap_be16(p + 14));
         break;
     case RTAP_LINKTYPE_LINUX_SLL2:
-        if (!have(pkt, 0, 20) || rtap_be16(p + 8) == ARPHRD_NETLINK)
+        if (!have(pkt, 0, 20) || rtap_be16(p + 8) == HW_NETLINK)
             return;
         off = 20;
         type = skip_tags(pkt, look, &off, rtap_be16(p));
@@ -147,10 +130,10 @@ static void look_link(const struct rtap_pkt *pkt, struct rtap_look *look)
         type = type_of_version(pkt, 0);
         break;
     case RTAP_LINKTYPE_IPV4:
-        type = TYPE_IPV4;
+        type = ETH_P_IP;
         break;
     case RTAP_LINKTYPE_IPV6:
-        type = TYPE_IPV6;
+        type = ETH_P_IPV6;
         break;
     default:
         break;
@@ -168,13 +151,13 @@ static int32_t find_payload(const struct rtap_pkt *pkt, const struct rtap_look *
     uint32_t off = (uint32_t)look->l4, limit = pkt->caplen < look->l3_end ? pkt->caplen : look->l3_end, n;
 
     switch (look->proto) {
-    case PROTO_UDP:
-    case PROTO_UDPLITE:
-    case PROTO_ICMP:
-    case PROTO_ICMPV6:
+    case IPPROTO_UDP:
+    case IPPROTO_UDPLITE:
+    case IPPROTO_ICMP:
+    case IPPROTO_ICMPV6:
         n = 8;
         break;
-    case PROTO_TCP:
+    case IPPROTO_TCP:
         if (limit - off < 20)
             return -1;
         n = (pkt->data[off + 12] >> 4) * 4u;
@@ -211,20 +194,20 @@ static void look_transport(const struct rtap_pkt *pkt, struct rtap_look *look, u
         uint32_t size;
 
         look->proto = next;
-        if (off >= limit || next == PROTO_NONE)
+        if (off >= limit || next == IPPROTO_NONE)
             return;
-        if (next == PROTO_AH) {
+        if (next == IPPROTO_AH) {
             if (limit - off < 8)
                 return;
             size = (p[1] + 2u) * 4;
-        } else if (!v6 || (next != PROTO_HOPOPTS && next != PROTO_ROUTING && next != PROTO_DSTOPTS &&
-                           next != PROTO_FRAGMENT)) {
+        } else if (!v6 || (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
+                           next != IPPROTO_FRAGMENT)) {
             look->l4 = (int32_t)off;
             look->payload = find_payload(pkt, look);
             return;
         } else if (limit - off < 8) {
             return;
-        } else if (next == PROTO_FRAGMENT) {
+        } else if (next == IPPROTO_FRAGMENT) {
             uint16_t frag = rtap_be16(p + 2);
 
             look->fragment |= (frag & 0xfff9) != 0;
@@ -236,7 +219,7 @@ static void look_transport(const struct rtap_pkt *pkt, struct rtap_look *look, u
             size = 8;
         } else {
             size = (p[1] + 1u) * 8;
-            if (next == PROTO_ROUTING)
+            if (next == IPPROTO_ROUTING)
                 look_routing(pkt, look, off, size);
         }
         next = p[0];
@@ -244,6 +227,22 @@ static void look_transport(const struct rtap_pkt *pkt, struct rtap_look *look, u
             look->proto = next;
             return;
         }
+        off += size;
+    }
+}
+
+/* A source route that isn't used up (LSRR, SSRR) ends with the last destination, which is what checksums cover. */
+static void look_source_route(const struct rtap_pkt *pkt, struct rtap_look *look, uint32_t off, uint32_t end)
+{
+    const uint8_t *p = pkt->data;
+
+    while (have(pkt, off, 3) && off + 3 <= end && p[off] != 0) {
+        uint32_t size = p[off] == 1 ? 1 : p[off + 1];
+
+        if (size == 0 || size > end - off || !have(pkt, off, size) || (size < 2 && p[off] != 1))
+            return;
+        if ((p[off] == 131 || p[off] == 137) && size >= 7 && p[off + 2] <= size - 3)
+            look->dst = (int32_t)(off + size - 4);
         off += size;
     }
 }
@@ -271,8 +270,11 @@ static void look_ipv4(const struct rtap_pkt *pkt, struct rtap_look *look)
     frag = rtap_be16(p + 6);
     look->fragment = (frag & 0x3fff) != 0;
     look->later_fragment = (frag & 0x1fff) != 0;
-    if (hlen >= 20 && hlen <= total && !look->later_fragment)
-        look_transport(pkt, look, off + hlen, p[9]);
+    if (hlen < 20 || hlen > total || look->later_fragment)
+        return;
+    if (hlen > 20)
+        look_source_route(pkt, look, off + 20, off + hlen);
+    look_transport(pkt, look, off + hlen, p[9]);
 }
 
 /* The Jumbo Payload option (RFC 2675) of a hop-by-hop header; 0 when there is none. */
@@ -303,9 +305,9 @@ static void look_ipv6(const struct rtap_pkt *pkt, struct rtap_look *look)
     if (!have(pkt, off, 40))
         return;
     size = rtap_be16(p + 4);
-    if (size == 0 && p[6] == PROTO_HOPOPTS)
+    if (size == 0 && p[6] == IPPROTO_HOPOPTS)
         size = jumbo_length(pkt, off + 40);
-    if (size == 0 && p[6] != PROTO_NONE) {
+    if (size == 0 && p[6] != IPPROTO_NONE) {
         look->length_guessed = true;
         size = pkt->len - off - 40;
     }
@@ -321,9 +323,9 @@ void rtap_look_at(const struct rtap_pkt *pkt, struct rtap_look *look)
     look_link(pkt, look);
     if (look->l3 < 0)
         return;
-    if (look->ethertype == TYPE_IPV4)
+    if (look->ethertype == ETH_P_IP)
         look_ipv4(pkt, look);
-    else if (look->ethertype == TYPE_IPV6)
+    else if (look->ethertype == ETH_P_IPV6)
         look_ipv6(pkt, look);
 }
 
@@ -338,7 +340,7 @@ static int32_t data_layer(const struct rtap_pkt *pkt, const struct rtap_look *lo
 
     if (look->version != 0)
         return look->payload >= 0 && (uint32_t)look->payload < limit ? look->payload : -1;
-    return look->ethertype == TYPE_ARP || look->ethertype == TYPE_RARP ? -1 : look->l3;
+    return look->ethertype == ETH_P_ARP || look->ethertype == ETH_P_RARP ? -1 : look->l3;
 }
 
 int32_t rtap_look_layer(const struct rtap_pkt *pkt, const char *name)
@@ -355,127 +357,16 @@ int32_t rtap_look_layer(const struct rtap_pkt *pkt, const char *name)
     if (strcmp(name, "ipv6") == 0)
         return look.version == 6 && have(pkt, (uint32_t)look.l3, 40) ? look.l3 : -1;
     if (strcmp(name, "arp") == 0)
-        return look.ethertype == TYPE_ARP || look.ethertype == TYPE_RARP ? look.l3 : -1;
+        return look.ethertype == ETH_P_ARP || look.ethertype == ETH_P_RARP ? look.l3 : -1;
     if (strcmp(name, "udp") == 0)
-        return transport(&look, PROTO_UDP);
+        return transport(&look, IPPROTO_UDP);
     if (strcmp(name, "tcp") == 0)
-        return transport(&look, PROTO_TCP);
+        return transport(&look, IPPROTO_TCP);
     if (strcmp(name, "icmp") == 0)
-        return transport(&look, PROTO_ICMP);
+        return transport(&look, IPPROTO_ICMP);
     if (strcmp(name, "icmpv6") == 0)
-        return transport(&look, PROTO_ICMPV6);
+        return transport(&look, IPPROTO_ICMPV6);
     if (strcmp(name, "data") == 0)
         return data_layer(pkt, &look);
     return -2;
-}
-
-/* The pseudo header's sum. */
-static uint64_t pseudo(const struct rtap_pkt *pkt, const struct rtap_look *look, uint32_t size)
-{
-    const uint8_t *ip = pkt->data + look->l3, *dst = pkt->data + look->dst;
-    uint64_t sum = (uint64_t)look->proto + (size >> 16) + (size & 0xffff);
-
-    if (look->version == 4)
-        return rtap_csum_add(dst, 4, rtap_csum_add(ip + 12, 4, sum));
-    return rtap_csum_add(dst, 16, rtap_csum_add(ip + 8, 16, sum));
-}
-
-int rtap_look_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, uint16_t *is, uint16_t *want)
-{
-    uint32_t off = (uint32_t)look->l4, size, covered, field, n;
-    uint64_t sum = 0;
-    const uint8_t *p;
-
-    if (look->l4 < 0 || look->fragment || !have(pkt, off, 4))
-        return -1;
-    p = pkt->data + off;
-    size = covered = look->l3_end - off;
-    switch (look->proto) {
-    case PROTO_UDP:
-        field = 6;
-        if (!have(pkt, off, 8) || (rtap_be16(p + 6) == 0 && look->version == 4))
-            return -1;
-        n = rtap_be16(p + 4);
-        if (n == 0 && size > 0xffff) /* right, and right for these only: RFC 2675 */
-            n = size;
-        if (n > size || n < 8)
-            return -1;
-        covered = n;
-        sum = pseudo(pkt, look, n);
-        break;
-    case PROTO_UDPLITE:
-        field = 6;
-        if (!have(pkt, off, 8))
-            return -1;
-        n = rtap_be16(p + 4); /* how much is covered; 0 is all of it */
-        if (n > size || (n > 0 && n < 8))
-            return -1;
-        covered = n > 0 ? n : size;
-        sum = pseudo(pkt, look, size);
-        break;
-    case PROTO_TCP:
-        field = 16;
-        if (size < 20)
-            return -1;
-        sum = pseudo(pkt, look, size);
-        break;
-    case PROTO_ICMPV6:
-        field = 2;
-        if (look->version != 6 || size < 4)
-            return -1;
-        sum = pseudo(pkt, look, size);
-        break;
-    case PROTO_ICMP:
-    case PROTO_IGMP:
-        field = 2;
-        if (look->version != 4 || size < 4)
-            return -1;
-        break;
-    default:
-        return -1;
-    }
-    if (!have(pkt, off, covered))
-        return -1;
-    sum = rtap_csum_add(p, covered, sum);
-    *is = rtap_be16(p + field);
-    /* the sum without what the field adds to it */
-    *want = rtap_csum_fold((uint16_t)~rtap_csum_fold(sum) + (uint64_t)(uint16_t) ~*is);
-    if (*want == 0 && (look->proto == PROTO_UDP || look->proto == PROTO_UDPLITE))
-        *want = 0xffff;
-    if ((look->proto == PROTO_UDP || look->proto == PROTO_UDPLITE) && *is == 0)
-        return 0; /* it isn't optional here */
-    return rtap_csum_fold(sum) == 0;
-}
-
-int rtap_look_ip_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, uint16_t *is, uint16_t *want)
-{
-    uint32_t off = (uint32_t)look->l3, hlen;
-    uint64_t sum;
-
-    if (look->version != 4)
-        return -1;
-    hlen = (pkt->data[off] & 15) * 4u;
-    if (hlen < 20 || !have(pkt, off, hlen))
-        return -1;
-    sum = rtap_csum_add(pkt->data + off, hlen, 0);
-    *is = rtap_be16(pkt->data + off + 10);
-    *want = rtap_csum_fold((uint16_t)~rtap_csum_fold(sum) + (uint64_t)(uint16_t) ~*is);
-    return rtap_csum_fold(sum) == 0;
-}
-
-const char *rtap_checksum_state(const struct rtap_pkt *pkt)
-{
-    struct rtap_look look;
-    uint16_t is, want;
-    int ok;
-
-    if (pkt->status & RTAP_PKT_CSUM_NOT_READY)
-        return "not_ready";
-    if (pkt->status & RTAP_PKT_CSUM_VALID)
-        return "ok";
-    rtap_look_at(pkt, &look);
-    if (rtap_look_ip_sum(pkt, &look, &is, &want) == 0)
-        return "bad";
-    ok = rtap_look_sum(pkt, &look, &is, &want);
-    return ok < 0 ? "unchecked" : ok ? "ok" : "bad";
 }

@@ -1,0 +1,322 @@
+---@meta ringtap
+--- What the C core registers, for editors and for people. Nothing runs here.
+---
+--- Conventions: durations are seconds, times are integer nanoseconds since 1970 (UTC), `_size` is bytes. Misuse raises
+--- (wrong type, unknown option, closed object, stale packet). What the world refuses returns `nil, message, errno`.
+
+---@class ringtap
+local ringtap = {}
+
+---@class ringtap.capture_options
+---@field backend? "packet" the kind of socket: AF_PACKET with a TPACKET_V3 ring
+---@field netns? string network namespace: a name as `ip netns` has it, or a path; default: where the process is
+---@field block_size? integer bytes of a ring block, a multiple of the page size; default 262144
+---@field block_count? integer blocks of the ring; default 256
+---@field ring_size? integer bytes of the ring, instead of block_count; default 64 MiB, less where that can't be had
+---@field snaplen? integer bytes kept of a packet; default (and for 0) 262144. A frame never exceeds a block
+---@field retire_timeout? number seconds after which a block with packets is handed over though not full; default 0.006,
+--- rounded up to milliseconds; 0: the kernel picks (it does not mean "for ever")
+---@field latency? "normal"|"low" "low": retire_timeout 0.001; costs more wake-ups
+---@field promisc? boolean put the interface into promiscuous mode while the source is open; default false
+---@field direction? "both"|"in"|"out" by the kernel's packet type; default: both, but each packet of a loopback device once
+---@field timestamp? "software"|"hardware" "hardware" asks the device; `pkt.timestamp_source` tells who stamped a packet
+---@field ignore_vlan? boolean drop tagged frames
+---@field filter? string|ringtap.filter|fun(pkt: ringtap.packet): boolean
+---@field fanout? ringtap.fanout_options
+
+---@class ringtap.fanout_options PACKET_FANOUT, packet(7)
+---@field mode? "hash"|"lb"|"cpu"|"rollover"|"rnd"|"qm"|"cbpf"|"ebpf" default "hash"
+---@field id? integer 0 to 65535; default: the kernel picks one, see `stats().fanout_id`
+---@field defrag? boolean reassemble IP fragments before choosing a member
+---@field rollover? boolean a member whose ring is full passes on to the next
+---@field program? {code: integer, jt: integer, jf: integer, k: integer}[] for "cbpf"; as filter:bytecode() gives it
+---@field fd? integer for "ebpf": descriptor of a loaded socket filter program
+
+--- Open a live source. Nothing that the filter rejects, and nothing of another interface, is ever delivered.
+---@param ifname string an interface, or "any" (packets then have link type LINUX_SLL2, 276)
+---@param options? ringtap.capture_options
+---@return ringtap.source? source
+---@return string? message
+---@return integer? errno
+function ringtap.capture(ifname, options) end
+
+--- Open a capture file: pcap or pcapng, plain, gzip or zstd. "-" is standard input; an open Lua file is a stream (it may
+--- be a pipe). Packets are views into the read buffer.
+---@param file string|file*
+---@param options? {filter?: string|ringtap.filter|fun(pkt: ringtap.packet): boolean}
+---@return ringtap.source? source
+---@return string? message
+---@return integer? errno
+function ringtap.read(file, options) end
+
+--- Packets from memory, laid out as the kernel lays out its ring. Time is 0 unless given.
+---@param list (string|ringtap.packet|{[1]: string, time?: integer, len?: integer})[]
+---@param options? {linktype?: integer, block_size?: integer, repeat?: integer, filter?: string|ringtap.filter|fun(pkt: ringtap.packet): boolean}
+---@return ringtap.source? source
+---@return string? message
+---@return integer? errno
+function ringtap.memory(list, options) end
+
+---@class ringtap.write_options
+---@field format? "auto"|"pcapng"|"pcap"|"pcap-us" "auto": pcap for *.pcap and *.cap, else pcapng; "pcap" has nanoseconds
+---@field source? ringtap.source its interfaces are declared at once, its counters are written at close (pcapng)
+---@field filter? string text for if_filter (pcapng)
+---@field linktype? integer of a pcap file, and of strings that are sent; default: the source's, else the first packet's
+---@field snaplen? integer written in the header; default 262144
+---@field comment? string opt_comment of the section (pcapng)
+---@field hardware? string shb_hardware (pcapng)
+---@field os? string shb_os (pcapng)
+---@field rotate_size? integer bytes after which a new file is begun, named as `tcpdump -C` does
+---@field rotate_time? number seconds (>= 1) after which a new file is begun; the path is a strftime format, as `tcpdump -G`
+---@field rotate_count? integer as `tcpdump -W`
+---@field buffer_size? integer bytes gathered before they are written
+---@field unbuffered? boolean write after each packet
+
+--- Write a capture file. "-" is standard output.
+---@param file string|file*
+---@param options? ringtap.write_options
+---@return ringtap.sink? sink
+---@return string? message
+---@return integer? errno
+function ringtap.write(file, options) end
+
+---@class ringtap.loop_options any of them ends the loop normally
+---@field count? integer packets
+---@field duration? number seconds since the loop began
+---@field idle? number seconds without a packet
+
+--- Pass packets on, in C: one copy each. With `fn` only those for which it returns true.
+---@param source ringtap.source
+---@param sink ringtap.sink
+---@param fn? fun(pkt: ringtap.packet): boolean
+---@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals}
+--- signals: the first one ends the intake (what the source had accepted is still passed on), a second one ends at once
+---@return integer? count packets passed on
+---@return string reason "count", "duration", "idle", "stopped" or "end"; or the message
+---@return integer? errno
+function ringtap.forward(source, sink, fn, options) end
+
+---@class ringtap.text_style
+---@field time? "clock"|"none"|"epoch"|"delta"|"date"|"first" tcpdump's -t to -ttttt
+---@field nanoseconds? boolean
+---@field number? boolean
+---@field link? boolean tcpdump's -e
+---@field quiet? boolean
+---@field verbose? integer
+---@field interface? boolean
+---@field dump? "none"|"x"|"xx"|"X"|"XX"
+---@field line_buffered? boolean
+
+--- A sink that prints a line for each packet, as `tcpdump -n` does.
+---@param file file*
+---@param style? ringtap.text_style
+---@return ringtap.sink? sink
+---@return string? message
+---@return integer? errno
+function ringtap.text(file, style) end
+
+---@class ringtap.signals
+local signals = {}
+
+--- From now on these signals are not delivered but can be taken, until the value is closed.
+---@param ... "INT"|"TERM"|"HUP"|"USR1"|"USR2"
+---@return ringtap.signals? signals
+---@return string? message
+---@return integer? errno
+function ringtap.signals(...) end
+
+---@return string? name of a signal that came
+function signals:take() end
+
+--- Signals are delivered again. Twice is harmless.
+function signals:close() end
+
+---@class ringtap.source
+local source = {}
+
+--- A generic for's loop: one handle per packet, valid until the next step.
+---@param options? ringtap.loop_options
+---@return fun(): ringtap.packet?
+function source:packets(options) end
+
+--- Call fn for every packet: the quickest way to see every handle.
+---@param fn fun(pkt: ringtap.packet)
+---@param options? ringtap.loop_options
+---@return integer count
+function source:each(fn, options) end
+
+--- A loop over Lua strings: bytes, time (nil where the file has none), length on the wire.
+---@param options? {count?: integer, duration?: number, idle?: number, from?: string} from: first layer wanted ("ip",
+--- "ipv6", "arp", "udp", "tcp", "icmp", "icmpv6", "data"); packets without it are passed over
+---@return fun(): string?, integer?, integer?
+function source:bytes(options) end
+
+--- One packet, copied.
+---@param timeout? number seconds; default: as long as it takes
+---@param into? ringtap.packet an owned packet whose memory is used again
+---@return ringtap.packet? packet
+---@return string? reason "timeout", "end", "stopped"
+---@return integer? errno ETIMEDOUT for "timeout"
+function source:next(timeout, into) end
+
+--- Swap the filter: no packet that the new one rejects is delivered after this returns. nil: none. When it can't be
+--- compiled the old one stays.
+---@param filter string|ringtap.filter|fun(pkt: ringtap.packet): boolean|nil
+---@return ringtap.source? self
+---@return string? message
+---@return integer? errno
+function source:filter(filter) end
+
+---@class ringtap.source_stats a figure that the kernel can't tell is absent
+---@field seen? integer matched + filtered; absent while a filter runs in the kernel, which does not count what it rejects
+---@field filtered? integer
+---@field matched integer delivered + dropped
+---@field delivered integer handed to a loop
+---@field dropped? integer sum of the causes below; absent for a file
+---@field ring_full? integer packets for which the ring had no room
+---@field queued? integer accepted and waiting in the ring
+---@field freezes? integer times that the ring was full
+---@field ring_size? integer bytes; the size that was got
+---@field block_size? integer
+---@field block_count? integer
+---@field timestamp_source? "software"|"hardware"
+---@field filter_engine? "kernel"|"user"
+---@field fanout_id? integer
+
+--- Counters since the source was opened; reading them changes nothing.
+---@return ringtap.source_stats
+function source:stats() end
+
+--- Every running loop of the source ends after the packet that it shows.
+function source:stop() end
+
+--- Take no more packets from the wire; loops deliver what was accepted, then end.
+---@return ringtap.source? self
+---@return string? message
+---@return integer? errno
+function source:drain() end
+
+---@return integer? fd to poll for reading, nil where there is none
+function source:fd() end
+
+---@return integer? fd the same, under the name that cqueues asks for
+function source:pollfd() end
+
+---@return "r" events
+function source:events() end
+
+---@return 0? timeout 0 when a packet (or the end) can be had without waiting, else nil
+function source:timeout() end
+
+---@return integer linktype LINKTYPE_ value (https://www.tcpdump.org/linktypes.html); of the first interface of a pcapng
+--- file: `pkt.linktype` is each packet's
+function source:linktype() end
+
+---@return string name of the interface, the path, or "memory"
+function source:name() end
+
+---@return "packet"|"file"|"memory"
+function source:kind() end
+
+---@return {id: integer, name?: string, linktype: integer, snaplen?: integer, description?: string, filter?: string, received?: integer, dropped?: integer}[]
+function source:interfaces() end
+
+--- Closing twice is harmless; also at <close> and by the collector. Borrowed packets are stale at once, held ones stay.
+function source:close() end
+
+---@class ringtap.sink
+local sink = {}
+
+---@param packet ringtap.packet|string
+---@param time? integer of a string; default: now
+---@return true? ok
+---@return string? message "full" when it has to be tried again
+---@return integer? errno
+function sink:send(packet, time) end
+
+--- Write out what was gathered.
+---@return true? ok
+---@return string? message
+---@return integer? errno
+function sink:flush() end
+
+---@return {sent: integer, bytes: integer, queued: integer, files?: integer} sent: taken by the file for good
+function sink:stats() end
+
+---@return string
+function sink:name() end
+
+---@return string
+function sink:kind() end
+
+--- Finish the file. Closing twice is harmless; also at <close> and by the collector.
+---@return true? ok
+---@return string? message what could not be written
+---@return integer? errno
+function sink:close() end
+
+--- A packet: borrowed in a loop (until its next step), owned (copy, next) or held. `#pkt` is the number of captured bytes,
+--- `tostring(pkt)` a line as `tcpdump -n` prints it.
+---@class ringtap.packet
+---@field time integer? ns since 1970; nil where the file has none
+---@field len integer bytes on the wire
+---@field caplen integer bytes captured
+---@field truncated boolean caplen < len
+---@field direction "in"|"out"|"other"|nil "other": for another host, seen in promiscuous mode
+---@field reception "unicast"|"multicast"|"broadcast"|"promiscuous"|nil
+---@field interface string? name
+---@field interface_id integer the kernel's index, or the number in the pcapng section
+---@field linktype integer
+---@field vlan {id: integer, priority: integer, dei: boolean, tpid: integer, restored: boolean}? the outermost tag;
+--- restored: the kernel had taken it out
+---@field checksum "ok"|"bad"|"not_ready"|"unchecked" of the network and transport header; "not_ready": the sender left it
+--- to the hardware
+---@field timestamp_source "software"|"hardware"|nil
+---@field comment string?
+local packet = {}
+
+--- As string.byte.
+---@param i? integer
+---@param j? integer
+---@return integer ...
+function packet:byte(i, j) end
+
+--- As string.sub: a copy of those bytes.
+---@param i integer
+---@param j? integer
+---@return string
+function packet:sub(i, j) end
+
+---@return string all captured bytes
+function packet:bytes() end
+
+--- The first place of `s`, as plain bytes.
+---@param s string
+---@param init? integer
+---@return integer? first
+---@return integer? last
+function packet:find(s, init) end
+
+--- As string.unpack, from the packet's memory.
+---@param fmt string
+---@param pos? integer
+---@return any ... values, and the next position
+function packet:unpack(fmt, pos) end
+
+--- A copy, for as long as you like.
+---@param into? ringtap.packet an owned packet whose memory is used again
+---@return ringtap.packet
+function packet:copy(into) end
+
+--- Keep it without a copy: its block is not given back until release, <close> or the collector. An owned packet is
+--- returned as it is.
+---@return ringtap.packet
+function packet:hold() end
+
+--- Give a held packet back; nothing to do for the others.
+function packet:release() end
+
+---@return string dump as `tcpdump -XX` prints it
+function packet:hex() end
+
+return ringtap
