@@ -614,20 +614,22 @@ describe("one expression on every engine", function()
         assert.is_true(refused < 50)
     end)
 
-    test("means the same in the kernel #root", function()
-        if not support.is_root() then
-            return pending("needs root")
-        end
-        local ns <close> = support.namespaces()
-        local all <close> = assert(ringtap.capture(ns.b_if, { netns = ns.b }))
-        local send = support.compile("raw_send.c")
-        local stream = {}
-        for _, frame in ipairs(make_frames(99, 80)) do
+    -- Frames for one side, as raw_send reads them.
+    local function stream_of(list)
+        local parts = {}
+        for _, frame in ipairs(list) do
             if #frame >= 14 then
-                stream[#stream + 1] = string.pack(">s2", frame)
+                parts[#parts + 1] = string.pack(">s2", frame)
             end
         end
-        stream = table.concat(stream)
+        return table.concat(parts)
+    end
+
+    -- What a source gives of each expression is what matches() says of everything that came, as another source saw it.
+    -- Returns how many packets there were, and how many expressions ran in the kernel.
+    local function compare_live(ns, ifname, linktype, expressions, stream)
+        local all <close> = assert(ringtap.capture(ifname, { netns = ns.b }))
+        local send = support.compile("raw_send.c")
 
         local function taken(src)
             local list = {}
@@ -637,29 +639,51 @@ describe("one expression on every engine", function()
             return list
         end
         local in_kernel, seen = 0, 0
-        for _, list in ipairs { plain_expressions, vlan_expressions } do
-            for _, expr in ipairs(list) do
-                local some <close> = assert(ringtap.capture(ns.b_if, { netns = ns.b, filter = expr, block_count = 4 }))
-                support.must(ns:exec("a", send .. " " .. ns.a_if), stream)
-                support.must(ns:exec("b", send .. " " .. ns.b_if), stream)
-                local f, want = assert(filter.compile(expr)), {}
-                for _, frame in ipairs(taken(all)) do
-                    seen = seen + 1
-                    if f:matches(frame) then
-                        want[#want + 1] = hex(frame)
-                    end
-                end
-                local got = taken(some)
-                for i = 1, #got do
-                    got[i] = hex(got[i])
-                end
-                assert.same(want, got, expr)
-                if some:stats().filter_engine == "kernel" then
-                    in_kernel = in_kernel + 1
+        for _, expr in ipairs(expressions) do
+            local some <close> = assert(ringtap.capture(ifname, { netns = ns.b, filter = expr, block_count = 4 }))
+            support.must(ns:exec("a", send .. " " .. ns.a_if), stream)
+            support.must(ns:exec("b", send .. " " .. ns.b_if), stream)
+            local f, want = assert(filter.compile(expr, { linktype = linktype })), {}
+            for _, frame in ipairs(taken(all)) do
+                seen = seen + 1
+                if f:matches(frame, linktype) then
+                    want[#want + 1] = hex(frame)
                 end
             end
+            local got = taken(some)
+            for i = 1, #got do
+                got[i] = hex(got[i])
+            end
+            assert.same(want, got, expr)
+            if some:stats().filter_engine == "kernel" then
+                in_kernel = in_kernel + 1
+            end
         end
-        assert.is_true(seen > 5000)
-        assert.equal(#plain_expressions + #vlan_expressions - 1, in_kernel) -- all but the loop of protochain
+        return seen, in_kernel
+    end
+
+    test("means the same in the kernel #root", function()
+        if not support.is_root() then
+            return pending("needs root")
+        end
+        local ns <close> = support.namespaces()
+        local stream = stream_of(make_frames(99, 80))
+        local seen1, kernel1 = compare_live(ns, ns.b_if, 1, plain_expressions, stream)
+        local seen2, kernel2 = compare_live(ns, ns.b_if, 1, vlan_expressions, stream)
+        assert.is_true(seen1 + seen2 > 5000)
+        assert.equal(#plain_expressions + #vlan_expressions - 1, kernel1 + kernel2) -- all but the loop of protochain
+    end)
+
+    test("means the same in the kernel on \"any\" #root", function()
+        if not support.is_root() then
+            return pending("needs root")
+        end
+        local ns <close> = support.namespaces()
+        local seen, in_kernel = compare_live(ns, "any", 276, {
+            "ip", "ip6", "arp", "udp port 53", "tcp port 80", "not ip", "host 192.0.2.1", "len > 100", "link[10] = 4",
+            "link[0:2] = 0x8100", "link[12] = 2", "inbound", "udp[4:2] > 20",
+        }, stream_of(make_frames(98, 80)))
+        assert.is_true(seen > 1000)
+        assert.equal(12, in_kernel) -- all but the one that reads the sender's address
     end)
 end)

@@ -142,6 +142,7 @@ static int text_close(struct rtap_sink *k, char *err, size_t errlen)
 
     if (r < 0 && errlen > 0)
         snprintf(err, errlen, "%s", k->error);
+    close(t->fd);
     free(t->frame);
     free(t->buf);
     free(t->sink.name);
@@ -159,8 +160,8 @@ static const struct rtap_sink_ops text_ops = {
     .close = text_close,
 };
 
-int rtap_text_open(struct rtap_sink **out, int fd, const struct rtap_line_style *style, bool line_buffered, char *err,
-                   size_t errlen)
+int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struct rtap_line_style *style,
+                   bool line_buffered, char *err, size_t errlen)
 {
     struct text_sink *t = calloc(1, sizeof(*t));
 
@@ -168,7 +169,7 @@ int rtap_text_open(struct rtap_sink **out, int fd, const struct rtap_line_style 
     if (t == NULL)
         goto no_memory;
     t->sink.ops = &text_ops;
-    t->sink.name = strdup(fd == STDOUT_FILENO ? "standard output" : "text output");
+    t->sink.name = strdup(name);
     t->buf = malloc(BUFFER_SIZE);
     if (t->sink.name == NULL || t->buf == NULL)
         goto free_sink;

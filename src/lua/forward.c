@@ -225,7 +225,7 @@ static int text(lua_State *L)
     luaL_Stream *f = luaL_checkudata(L, 1, LUA_FILEHANDLE);
     struct rtap_lua_sink *u;
     char err[512];
-    int r, at;
+    int r, fd;
 
     luaL_argcheck(L, f->closef, 1, "file is closed");
     lua_settop(L, 2);
@@ -234,15 +234,15 @@ static int text(lua_State *L)
     o.style.dump = o.dump;
     o.style.verbose = (unsigned)o.verbose;
     u = rtap_lua_sink_new(L, S);
-    at = lua_gettop(L);
     u->linktype = RTAP_LINKTYPE_ETHERNET;
     fflush(f->f);
-    r = rtap_text_open(&u->sink, fileno(f->f), &o.style, o.line_buffered, err, sizeof(err));
-    if (r < 0)
+    fd = rtap_lua_own_descriptor(L, f);
+    r = rtap_text_open(&u->sink, fd, fileno(f->f) == STDOUT_FILENO ? "standard output" : "text output", &o.style,
+                       o.line_buffered, err, sizeof(err));
+    if (r < 0) {
+        close(fd);
         return rtap_lua_fail(L, r, err);
-    lua_pushvalue(L, 1); /* the descriptor is the file's */
-    lua_setiuservalue(L, at, 1);
-    lua_settop(L, at);
+    }
     return 1;
 }
 

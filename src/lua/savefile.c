@@ -9,8 +9,7 @@
 #include "../io/savefile.h"
 #include "sink.h"
 
-/* A Lua file at idx: a descriptor of our own for the same open file; -1 and an error when it is closed. */
-static int own_descriptor(lua_State *L, luaL_Stream *f)
+int rtap_lua_own_descriptor(lua_State *L, luaL_Stream *f)
 {
     int fd;
 
@@ -63,7 +62,7 @@ static int read_file(lua_State *L)
     at = lua_gettop(L);
     if (f) {
         cfg.path = "file";
-        cfg.fd = own_descriptor(L, f);
+        cfg.fd = rtap_lua_own_descriptor(L, f);
         cfg.prefix = buffered;
         cfg.prefix_size = take_buffered(f->f, buffered, sizeof(buffered));
         lua_pushvalue(L, 1); /* a pipe's process must not be waited for while we read from it */
@@ -167,7 +166,7 @@ static int write_file(lua_State *L)
     u->linktype = o.c.linktype == 0xffff ? RTAP_LINKTYPE_ETHERNET : o.c.linktype;
     if (f) {
         o.c.path = "file";
-        o.c.fd = own_descriptor(L, f);
+        o.c.fd = rtap_lua_own_descriptor(L, f);
         fflush(f->f);
     }
     r = rtap_write_open(&u->sink, &o.c, err, sizeof(err));
