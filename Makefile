@@ -66,6 +66,8 @@ install: all
 	$(Q)install -d $(DESTDIR)$(INST_LIBDIR)/ringtap $(DESTDIR)$(INST_BINDIR)
 	$(Q)install -m 755 $(BUILD)/lib/ringtap/core.so $(DESTDIR)$(INST_LIBDIR)/ringtap/core.so
 	$(Q)for f in $(LUAS:lua/%=%); do install -D -m 644 lua/$$f $(DESTDIR)$(INST_LUADIR)/$$f || exit 1; done
+	$(Q)f=$$($(LUA) -e 'io.write(package.searchpath("argparse", package.path) or "")'); \
+	    [ -z "$$f" ] || install -m 644 "$$f" $(DESTDIR)$(INST_LUADIR)/ringtap/argparse.lua
 	$(Q)sed '1s|.*|#!/usr/bin/env $(notdir $(LUA))|' lua/bin/ringtap > $(BUILD)/ringtap.installed
 	$(Q)install -m 755 $(BUILD)/ringtap.installed $(DESTDIR)$(INST_BINDIR)/ringtap
 

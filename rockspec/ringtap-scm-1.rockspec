@@ -15,7 +15,8 @@ copies a packet that nobody asked to keep.]],
 supported_platforms = { "linux" }
 dependencies = {
     "lua >= 5.4, < 5.5",
-    "argparse >= 0.7",
+    -- The command also needs argparse. Where it is a Debian package LuaRocks does not see it, and a dependency would
+    -- ask for the network; so `make install` takes along the one that Lua finds.
 }
 external_dependencies = {
     PCAP = { header = "pcap/pcap.h", library = "pcap" },
