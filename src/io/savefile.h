@@ -23,6 +23,9 @@ struct rtap_read_config {
  * On error *out is NULL and err has the sentence. An empty file is an error that says so. */
 int rtap_read_open(struct rtap_source **out, const struct rtap_read_config *cfg, char *err, size_t errlen);
 
+/* The largest packet that libpcap and Wireshark take in a file: 262144, more for some link types. */
+uint32_t rtap_linktype_max_caplen(uint16_t linktype);
+
 enum rtap_file_format { RTAP_FORMAT_AUTO, RTAP_FORMAT_PCAPNG, RTAP_FORMAT_PCAP, RTAP_FORMAT_PCAP_US };
 
 struct rtap_write_if {
@@ -46,6 +49,22 @@ struct rtap_write_config {
     bool unbuffered;                     /* write out after each packet (-U) */
 };
 
+/*
+ * What the sink's functions say besides the usual:
+ *   -EINTR   reserve, kick, close: a signal came while a pipe or socket was full. Nothing is lost but a reservation (at
+ *            close: what was not yet written); call again.
+ *   -EXFULL  reserve: rotation by time alone, and rotate_count files are full ("rotation count reached"). The files are
+ *            complete, close returns 0.
+ *   -EINVAL, -ERANGE  commit: a packet of another link type in a pcap file; a time that the format can't hold. The
+ *            packet is not taken, the sink goes on.
+ *   -ENOMEM, -EMSGSIZE (over 128 MiB)  this packet only.
+ * Any other error is final: each later call, and close, returns it again. A regular file then ends with a whole packet.
+ *
+ * A packet larger than rtap_linktype_max_caplen() is cut to that, its len kept: tcpdump and Wireshark read no further
+ * at a larger one. One larger than the snaplen that was written raises the snaplen (if the output can be written over).
+ * RTAP_NO_TIME is kept in pcapng for plain packets of the first interface (as Simple Packet Blocks), and is time 0
+ * otherwise.
+ */
 int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg, char *err, size_t errlen);
 /* Declare an interface (pcapng) before its packets come; packets of undeclared ones declare themselves. */
 int rtap_write_interface(struct rtap_sink *k, const struct rtap_write_if *wi);

@@ -112,9 +112,12 @@ static void patch_snaplen(struct rtap_writer *w, uint64_t at, uint32_t snaplen)
         rtap_output_patch(&w->out, at, &snaplen, sizeof(snaplen));
 }
 
-static uint32_t larger_snaplen(uint32_t caplen)
+/* The captured length as written: see savefile.h for the cut. */
+static uint32_t fitting_caplen(const struct rtap_pkt *m)
 {
-    return caplen > 524288 ? caplen : caplen > RTAP_DEFAULT_SNAPLEN ? 524288 : RTAP_DEFAULT_SNAPLEN;
+    uint32_t max = rtap_linktype_max_caplen(m->linktype);
+
+    return m->caplen < max ? m->caplen : max;
 }
 
 /*
@@ -123,7 +126,7 @@ static uint32_t larger_snaplen(uint32_t caplen)
  */
 static void raise_snaplen(struct rtap_writer *w, uint32_t old, uint32_t caplen)
 {
-    uint32_t snaplen = larger_snaplen(caplen);
+    uint32_t snaplen = caplen > RTAP_DEFAULT_SNAPLEN ? caplen : RTAP_DEFAULT_SNAPLEN;
     unsigned i;
 
     for (i = 0; i < w->if_count; i++) {
@@ -138,7 +141,8 @@ static void raise_snaplen(struct rtap_writer *w, uint32_t old, uint32_t caplen)
 
 int rtap_writer_commit_pcapng(struct rtap_writer *w, const struct rtap_pkt *m)
 {
-    uint32_t caplen = m->caplen, comment = m->comment ? m->comment_len : 0;
+    uint32_t caplen = fitting_caplen(m), len = m->len > m->caplen ? m->len : m->caplen,
+             comment = m->comment ? m->comment_len : 0;
     uint32_t flags = m->epb_flags;
     size_t size, padding = pad4(caplen) - caplen;
     struct rtap_writer_if *i;
@@ -159,12 +163,12 @@ int rtap_writer_commit_pcapng(struct rtap_writer *w, const struct rtap_pkt *m)
     begin = p = w->buf + w->used;
     /* A packet without a time has a block of its own, as long as a reader finds the same caplen in it. */
     if (m->time == RTAP_NO_TIME && id == 0 && !comment && !flags &&
-        caplen == (m->len < i->wi.snaplen ? m->len : i->wi.snaplen)) {
+        caplen == (len < i->wi.snaplen ? len : i->wi.snaplen)) {
         size = SPB_HEAD + caplen + padding + 4;
         memmove(p + SPB_HEAD, w->buf + w->data_at, caplen);
         p = rtap_encode_u32(p, 3);
         p = rtap_encode_u32(p, (uint32_t)size);
-        p = rtap_encode_u32(p, m->len) + caplen;
+        p = rtap_encode_u32(p, len) + caplen;
         memset(p, 0, padding);
         p += padding;
     } else {
@@ -178,7 +182,7 @@ int rtap_writer_commit_pcapng(struct rtap_writer *w, const struct rtap_pkt *m)
         p = rtap_encode_u32(p, (uint32_t)(time >> 32));
         p = rtap_encode_u32(p, (uint32_t)time);
         p = rtap_encode_u32(p, caplen);
-        p = rtap_encode_u32(p, m->len > caplen ? m->len : caplen) + caplen;
+        p = rtap_encode_u32(p, len) + caplen;
         memset(p, 0, padding);
         p += padding;
         if (comment) {
@@ -194,19 +198,21 @@ int rtap_writer_commit_pcapng(struct rtap_writer *w, const struct rtap_pkt *m)
     }
     p = rtap_encode_u32(p, (uint32_t)size);
     w->used += (size_t)(p - begin);
-    return 0;
+    return (int)caplen;
 }
 
 int rtap_writer_commit_pcap(struct rtap_writer *w, const struct rtap_pkt *m)
 {
     int64_t time = m->time == RTAP_NO_TIME ? 0 : m->time;
+    uint32_t caplen = fitting_caplen(m);
     uint8_t *p;
 
-    if (time < 0 || time / 1000000000 > UINT32_MAX)
-        return rtap_sink_fail(
-            &w->sink, -ERANGE,
-            "%s: a packet's time is %lld s, pcap holds 0 (1970) to 4294967295 (2106); pcapng holds it", w->out.path,
-            (long long)(time / 1000000000));
+    if (time < 0)
+        return rtap_sink_fail(&w->sink, -ERANGE, "%s: a packet's time is before 1970, which pcap can't hold",
+                              w->out.path);
+    if (time / 1000000000 > UINT32_MAX)
+        return rtap_sink_fail(&w->sink, -ERANGE, "%s: a packet's time is after 2106, which pcap can't hold: use pcapng",
+                              w->out.path);
     if (w->has_linktype && m->linktype != w->linktype)
         return rtap_sink_fail(&w->sink, -EINVAL,
                               "%s: a packet of link type %u in a pcap file of link type %u: use pcapng", w->out.path,
@@ -216,15 +222,15 @@ int rtap_writer_commit_pcap(struct rtap_writer *w, const struct rtap_pkt *m)
         w->has_linktype = w->has_header = true;
         w->used += rtap_encode_pcap(w->buf + w->used, w->us, w->snaplen, w->linktype);
     }
-    if (m->caplen > w->snaplen) {
-        w->snaplen = larger_snaplen(m->caplen);
+    if (caplen > w->snaplen) {
+        w->snaplen = caplen > RTAP_DEFAULT_SNAPLEN ? caplen : RTAP_DEFAULT_SNAPLEN;
         patch_snaplen(w, RTAP_PCAP_SNAPLEN_AT, w->snaplen);
     }
     p = w->buf + w->used;
     p = rtap_encode_u32(p, (uint32_t)(time / 1000000000));
     p = rtap_encode_u32(p, (uint32_t)(time % 1000000000) / (w->us ? 1000 : 1));
-    p = rtap_encode_u32(p, m->caplen);
+    p = rtap_encode_u32(p, caplen);
     rtap_encode_u32(p, m->len > m->caplen ? m->len : m->caplen);
-    w->used += RTAP_PCAP_HEAD + m->caplen;
-    return 0;
+    w->used += RTAP_PCAP_HEAD + caplen;
+    return (int)caplen;
 }

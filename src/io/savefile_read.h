@@ -96,7 +96,6 @@ int rtap_savefile_fail(struct rtap_savefile *f, int err, const char *fmt, ...) _
  * the first `head` bytes at the cursor count for neither. */
 int rtap_savefile_truncated(struct rtap_savefile *f, const char *what, size_t head, size_t n);
 
-uint32_t rtap_linktype_max_caplen(uint16_t linktype);
 uint16_t rtap_linktype_canonical(uint32_t linktype);
 
 /* The file header at the cursor, of which the first four bytes are there and known. 1, RTAP_AGAIN, -errno. */

@@ -69,7 +69,7 @@ static size_t count_written(struct rtap_writer *w, size_t done, uint64_t size_be
         n = record_size(w, at, &packet, &caplen);
     }
     w->out.size = size_now;
-    *rest = at < done ? at + n - done : 0;
+    *rest = at < done || (at == 0 && w->lead) ? at + n - done : 0;
     w->lead_is_packet = packet;
     return at;
 }
@@ -261,7 +261,8 @@ static int writer_commit(struct rtap_sink *k, const struct rtap_pkt *meta)
     if (r < 0)
         return r;
     w->queued++;
-    w->queued_bytes += meta->caplen;
+    w->queued_bytes += (unsigned)r;
+    r = 0;
     if (w->unbuffered) {
         r = flush(w);
         if (r == -EINTR)

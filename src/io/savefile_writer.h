@@ -56,7 +56,8 @@ int rtap_writer_add_if(struct rtap_writer *w, const struct rtap_write_if *wi, si
 void rtap_writer_free_if(struct rtap_writer_if *i);
 /* Is i the interface of packet m? lenient: one that was declared also takes packets that don't name theirs. */
 bool rtap_writer_same_if(const struct rtap_writer_if *i, const struct rtap_pkt *m, bool lenient);
-/* Make the reserved packet a record. On error it is not taken, and the writer goes on. */
+/* Make the reserved packet a record: its captured length as written. On error it is not taken, and the writer goes on.
+ */
 int rtap_writer_commit_pcapng(struct rtap_writer *w, const struct rtap_pkt *m);
 int rtap_writer_commit_pcap(struct rtap_writer *w, const struct rtap_pkt *m);
 

@@ -85,13 +85,23 @@ static int64_t now(void)
     return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }
 
+/* How long to sleep when a held block hides from poll() whether something is new. */
+#define HELD_NAP 1000000
+
+/* No more is to come, but what is in the block that the kernel is filling comes when its timer fires. */
+static void expect_last_block(struct tpacket *t)
+{
+    t->last_block_at = now() + 2 * t->retire_timeout + 20000000;
+}
+
 static int tpacket_wait(struct rtap_source *s, int64_t timeout)
 {
     struct tpacket *t = (struct tpacket *)s;
-    int64_t end = timeout < 0 ? -1 : now() + timeout;
+    int64_t end = timeout < 0 ? INT64_MAX : now() + timeout;
+    bool held = false;
 
     for (;;) {
-        int64_t left = timeout;
+        int64_t until = end, left = -1, time;
         int error = 0, r;
         socklen_t len = sizeof(error);
         short revents = 0;
@@ -100,39 +110,45 @@ static int tpacket_wait(struct rtap_source *s, int64_t timeout)
             return 1;
         if (t->ring.blocks[t->ring.cursor].block.pins)
             return rtap_source_fail(s, -ENOBUFS, "%s: all blocks of the ring are held: release packets first", s->name);
-        if (timeout > 0) {
-            left = end - now();
+        if ((t->gone || t->draining) && until > t->last_block_at)
+            until = t->last_block_at;
+        if (until != INT64_MAX) {
+            left = until - now();
             if (left < 0)
                 left = 0;
         }
-        if (t->gone || t->draining) {
-            /* what is in the block that the kernel is filling comes when its timer fires */
-            int64_t grace = 2 * t->retire_timeout + 20000000;
-
-            if (left < 0 || left > grace)
-                left = grace;
-        }
-        r = rtap_source_poll(s, t->fd, left, &revents);
+        if (held && (left < 0 || left > HELD_NAP))
+            left = HELD_NAP;
+        r = rtap_source_poll(s, held ? -1 : t->fd, left, &revents);
         if (r < 0)
             return r;
+        held = false;
         if (revents & POLLERR) {
             getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len);
             if (error == ENETDOWN || error == 0) {
-                t->gone = device_gone(t);
+                if (!t->gone && device_gone(t)) {
+                    t->gone = true;
+                    expect_last_block(t);
+                }
                 continue;
             }
             return rtap_source_fail(s, -error, "%s: %s", s->name, strerror(error));
         }
-        if (revents & POLLIN)
-            return 1;
-        if (t->gone)
+        if (revents & POLLIN) {
+            if (rtap_ring_ready(&t->ring))
+                return 1;
+            /* poll() looks at the block before the one that the kernel fills: while that is held it always says yes */
+            held = true;
+        }
+        time = now();
+        if (t->gone && time >= t->last_block_at)
             return rtap_source_fail(s, -ENODEV, "%s: No such device (deleted, or moved to another network namespace)",
                                     s->name);
-        if (t->draining) {
-            t->drained = true; /* nothing came in twice the timer's time */
+        if (t->draining && time >= t->last_block_at) {
+            t->drained = true;
             return 1;
         }
-        if (timeout >= 0 && (timeout == 0 || now() >= end))
+        if (time >= end)
             return 0;
     }
 }
@@ -159,10 +175,11 @@ static int tpacket_filter(struct rtap_source *s, struct rtap_filter *f)
     struct sock_filter *insns = NULL;
     struct rtap_filter *old = s->filter;
     unsigned count = 0;
-    bool user = false;
+    bool user = false, both;
     int r;
 
     r = rtap_filter_kernel(f, &t->env, &insns, &count, s->error, sizeof(s->error));
+    both = r == 1; /* the kernel's program lets some frames through that only the expression itself can judge */
     if ((r == -ENOTSUP || r == -E2BIG) && f) {
         user = true; /* the same answer, later */
         r = rtap_filter_kernel(NULL, &t->env, &insns, &count, s->error, sizeof(s->error));
@@ -181,9 +198,9 @@ static int tpacket_filter(struct rtap_source *s, struct rtap_filter *f)
     }
     if (r < 0)
         return rtap_source_fail(s, r, "%s: SO_ATTACH_FILTER: %s", s->name, strerror(-r));
-    t->recheck = t->bound && f && !user;
+    t->recheck = t->bound && f && !user && !both;
     t->recheck_until = t->ring.sequence + t->ring.block_count + 1;
-    s->filter = f && (user || t->recheck) ? rtap_filter_ref(f) : NULL;
+    s->filter = f && (user || both || t->recheck) ? rtap_filter_ref(f) : NULL;
     rtap_filter_unref(old);
     t->engine = !f ? NULL : user ? "user" : "kernel";
     t->uncounted = t->uncounted || (f && !user);
@@ -203,6 +220,8 @@ static int tpacket_drain(struct rtap_source *s)
 
     attach_reject_all(t);
     fold_statistics(t);
+    if (!t->draining && !t->gone)
+        expect_last_block(t);
     t->draining = true;
     return 0;
 }

@@ -103,31 +103,43 @@ static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
     return ok;
 }
 
+/* When the loop ends if no packet is shown before; the idle clock starts when it is first looked at after a packet. */
+static int64_t deadline(struct rtap_lua_loop *lp, int64_t t)
+{
+    int64_t until;
+
+    if (lp->source->delivered != lp->idle_mark || !lp->idle_since) {
+        lp->idle_mark = lp->source->delivered;
+        lp->idle_since = t;
+    }
+    until = lp->idle > INT64_MAX - lp->idle_since ? INT64_MAX : lp->idle_since + lp->idle;
+    return lp->end < until ? lp->end : until;
+}
+
+static void end_at_deadline(struct rtap_lua_loop *lp, int64_t until)
+{
+    rtap_lua_loop_end(lp, until == lp->end ? "duration" : "idle");
+}
+
 /* Until something may be there, or the loop is over (left == 0). */
 static void wait_for_packets(lua_State *L, struct rtap_lua_loop *lp)
 {
     int64_t t = now();
     bool collected = false;
 
-    if (lp->source->delivered != lp->idle_mark || !lp->idle_since) {
-        lp->idle_mark = lp->source->delivered;
-        lp->idle_since = t;
-    }
     if (lp->between)
         lp->between(L, lp, true);
     while (lp->left > 0 && lp->source) {
-        int64_t until = lp->idle > INT64_MAX - lp->idle_since ? INT64_MAX : lp->idle_since + lp->idle, timeout;
+        int64_t until = deadline(lp, t), timeout;
         int r;
 
-        if (lp->end < until)
-            until = lp->end;
         timeout = until - t;
         if (timeout > WAIT_SLICE)
             timeout = WAIT_SLICE;
         r = rtap_source_wait(lp->source, timeout < 0 ? 0 : timeout);
         if (r == 1) {
-            if (t >= lp->end) /* a source that always has something */
-                rtap_lua_loop_end(lp, "duration");
+            if (t >= until) /* a source that always has something, though nothing that passes */
+                end_at_deadline(lp, until);
             return;
         }
         if (r == -ENOBUFS && !collected) { /* held packets that nobody refers to any more */
@@ -142,7 +154,7 @@ static void wait_for_packets(lua_State *L, struct rtap_lua_loop *lp)
         rtap_lua_interrupt(L);
         t = now();
         if (lp->left > 0 && t >= until) {
-            rtap_lua_loop_end(lp, until == lp->end ? "duration" : "idle");
+            end_at_deadline(lp, until);
             return;
         }
     }
@@ -159,10 +171,25 @@ static void show_block(struct rtap_lua_loop *lp, struct rtap_block *b)
         rtap_block_unpin(old);
 }
 
+/* While packets come without pause and none passes, nobody waits: ask the clock at each block. */
+static void end_if_over(struct rtap_lua_loop *lp)
+{
+    int64_t t, until;
+
+    if (!lp->source || (lp->end == INT64_MAX && lp->idle == INT64_MAX))
+        return;
+    t = now();
+    until = deadline(lp, t);
+    if (t >= until)
+        end_at_deadline(lp, until);
+}
+
 /* A packet was taken from the source. It is counted as delivered, so it is shown even if the loop is to end now. */
 static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
 {
-    if (lp->source->block != lp->slot->block) {
+    bool fresh = lp->source->block != lp->slot->block;
+
+    if (fresh) {
         show_block(lp, lp->source->block);
         if (lp->between)
             lp->between(L, lp, false);
@@ -171,8 +198,13 @@ static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
             lp->reason = "duration";
         }
     }
-    if (lp->predicate && lp->source && !passes(L, lp, idx))
+    if (lp->predicate && lp->source && !passes(L, lp, idx)) {
+        if (lp->reason) /* time was up, or it was stopped */
+            lp->left = 0;
+        else if (fresh && lp->slot)
+            end_if_over(lp);
         return false;
+    }
     if (!lp->source || !lp->slot)
         return false;
     if (lp->left > 0)
@@ -196,8 +228,7 @@ bool rtap_lua_loop_slow(lua_State *L, struct rtap_lua_loop *lp, int idx, int r)
                 rtap_lua_interrupt(L);
                 if (lp->between)
                     lp->between(L, lp, false);
-                if (lp->end != INT64_MAX && now() >= lp->end)
-                    rtap_lua_loop_end(lp, "duration");
+                end_if_over(lp);
             } else if (r != RTAP_AGAIN) {
                 hard_error(L, lp);
             } else {

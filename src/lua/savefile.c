@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,17 +22,14 @@ int rtap_lua_own_descriptor(lua_State *L, luaL_Stream *f)
     return fd;
 }
 
-/* What stdio has read ahead of us, without waiting for more. */
-static size_t take_buffered(FILE *f, void *buf, size_t size)
+/* How many bytes stdio has read ahead of its user. */
+static size_t read_ahead(FILE *f)
 {
-    int fd = fileno(f), flags = fcntl(fd, F_GETFL);
-    size_t n;
-
-    fcntl(fd, F_SETFL, flags | O_NONBLOCK);
-    n = fread(buf, 1, size, f);
-    fcntl(fd, F_SETFL, flags);
-    clearerr(f);
-    return n;
+#ifdef __GLIBC__
+    return (size_t)(f->_IO_read_end - f->_IO_read_ptr);
+#else
+    return __freadahead(f); /* musl, <stdio_ext.h> */
+#endif
 }
 
 struct read_options {
@@ -51,7 +49,7 @@ static int read_file(lua_State *L)
     struct read_options o = {0};
     luaL_Stream *f = luaL_testudata(L, 1, LUA_FILEHANDLE);
     struct rtap_lua_source *u;
-    char buffered[65536], err[512];
+    char err[512];
     int r, at;
 
     if (!f)
@@ -62,11 +60,14 @@ static int read_file(lua_State *L)
     at = lua_gettop(L);
     if (f) {
         cfg.path = "file";
-        cfg.fd = rtap_lua_own_descriptor(L, f);
-        cfg.prefix = buffered;
-        cfg.prefix_size = take_buffered(f->f, buffered, sizeof(buffered));
+        if (!f->closef)
+            return luaL_error(L, "attempt to use a closed file");
         lua_pushvalue(L, 1); /* a pipe's process must not be waited for while we read from it */
         lua_setiuservalue(L, at, 2);
+        cfg.prefix_size = read_ahead(f->f);
+        cfg.prefix = lua_newuserdatauv(L, cfg.prefix_size + 1, 0);
+        cfg.prefix_size = fread((void *)cfg.prefix, 1, cfg.prefix_size, f->f);
+        cfg.fd = rtap_lua_own_descriptor(L, f);
     }
     r = rtap_read_open(&u->source, &cfg, err, sizeof(err));
     if (r < 0)

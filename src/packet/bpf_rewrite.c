@@ -10,149 +10,17 @@
  *   - For the kernel: no offset from 2^31 on reaches it, since it takes those for its ancillary data and headers, where
  *     libpcap's interpreter sees an offset outside of the packet; a shift by 32 or more gives 0 as it does there.
  *
- * What would cost a check at run time is first tried with bounds: the largest value that A and X can have at each
- * instruction. Called by filter.c and filter_kernel.c.
+ * What would cost a check at run time is first tried with bounds (bpf_bounds.h). Called by filter.c and
+ * filter_kernel.c.
  */
 #include "bpf_rewrite.h"
 #include "bpf_asm.h"
+#include "bpf_bounds.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FAR_AWAY 0x7fff0000u /* no packet is as long; offsets below it stay below 2^31 whatever a map adds */
-
-/* --- bounds --- */
-
-struct bounds { /* upper bounds at the entry of an instruction */
-    bool reached;
-    uint32_t a, x, mem[RTAP_BPF_MEMWORDS];
-};
-
-static uint32_t saturate(uint64_t v)
-{
-    return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
-}
-
-static uint32_t all_ones(uint32_t v) /* the smallest 2^n - 1 that is not less */
-{
-    return v == 0 ? 0 : UINT32_MAX >> __builtin_clz(v);
-}
-
-static uint32_t bound_alu(uint16_t code, uint32_t a, uint32_t x, uint32_t k)
-{
-    bool by_k = BPF_SRC(code) == BPF_K;
-    uint32_t v = by_k ? k : x;
-
-    switch (BPF_OP(code)) {
-    case BPF_ADD:
-        return saturate((uint64_t)a + v);
-    case BPF_MUL:
-        return saturate((uint64_t)a * v);
-    case BPF_DIV:
-        return by_k && k > 0 ? a / k : a;
-    case BPF_MOD:
-        return v > 0 && v - 1 < a ? v - 1 : a;
-    case BPF_AND:
-        return a < v ? a : v;
-    case BPF_OR:
-    case BPF_XOR:
-        return all_ones(a | v);
-    case BPF_LSH:
-        return by_k && k < 32 ? saturate((uint64_t)a << k) : a == 0 ? 0 : UINT32_MAX;
-    case BPF_RSH:
-        return by_k && k < 32 ? a >> k : a;
-    default: /* SUB, NEG */
-        return UINT32_MAX;
-    }
-}
-
-static uint32_t bound_load(const struct sock_filter *p, const struct bounds *b)
-{
-    switch (BPF_MODE(p->code)) {
-    case BPF_IMM:
-        return p->k;
-    case BPF_MEM:
-        return b->mem[p->k];
-    case BPF_MSH:
-        return 60;
-    case BPF_ABS:
-    case BPF_IND:
-        return BPF_SIZE(p->code) == BPF_B ? 0xff : BPF_SIZE(p->code) == BPF_H ? 0xffff : UINT32_MAX;
-    default: /* LEN */
-        return UINT32_MAX;
-    }
-}
-
-static void merge(struct bounds *to, const struct bounds *from)
-{
-    if (!to->reached) {
-        *to = *from;
-        return;
-    }
-    to->a = to->a > from->a ? to->a : from->a;
-    to->x = to->x > from->x ? to->x : from->x;
-    for (unsigned i = 0; i < RTAP_BPF_MEMWORDS; i++)
-        to->mem[i] = to->mem[i] > from->mem[i] ? to->mem[i] : from->mem[i];
-}
-
-/* Jumps go forward, so one pass sees every way to an instruction before the instruction itself. In a program with a
- * loop nothing is known. */
-static struct bounds *find_bounds(const struct sock_filter *insns, unsigned count)
-{
-    struct bounds *all = calloc(count, sizeof(*all)), b;
-
-    if (all == NULL)
-        return NULL;
-    if (rtap_bpf_has_loop(insns, count)) {
-        memset(all, 0xff, count * sizeof(*all));
-        for (unsigned i = 0; i < count; i++)
-            all[i].reached = true;
-        return all;
-    }
-    all[0].reached = true;
-    for (unsigned i = 0; i < count; i++) {
-        const struct sock_filter *p = &insns[i];
-
-        if (!all[i].reached)
-            continue;
-        b = all[i];
-        switch (BPF_CLASS(p->code)) {
-        case BPF_LD:
-            b.a = bound_load(p, &b);
-            break;
-        case BPF_LDX:
-            b.x = bound_load(p, &b);
-            break;
-        case BPF_ST:
-            b.mem[p->k] = b.a;
-            break;
-        case BPF_STX:
-            b.mem[p->k] = b.x;
-            break;
-        case BPF_ALU:
-            b.a = bound_alu(p->code, b.a, b.x, p->k);
-            break;
-        case BPF_MISC:
-            if (BPF_MISCOP(p->code) == BPF_TAX)
-                b.x = b.a;
-            else
-                b.a = b.x;
-            break;
-        case BPF_JMP:
-            if (BPF_OP(p->code) == BPF_JA) {
-                merge(&all[i + 1 + p->k], &b);
-            } else {
-                merge(&all[i + 1 + p->jt], &b);
-                merge(&all[i + 1 + p->jf], &b);
-            }
-            continue;
-        default: /* RET */
-            continue;
-        }
-        merge(&all[i + 1], &b);
-    }
-    return all;
-}
 
 /* --- loads --- */
 
@@ -339,7 +207,7 @@ static void put_ind_by_region(struct rewrite *w, uint32_t k, unsigned size, uint
     rtap_asm_place(&w->out, done);
 }
 
-static void rewrite_ind(struct rewrite *w, const struct sock_filter *p, const struct bounds *b)
+static void rewrite_ind(struct rewrite *w, const struct sock_filter *p, const struct rtap_bpf_bounds *b)
 {
     uint64_t high = (uint64_t)p->k + b->x;
     unsigned size = size_of(p->code), r;
@@ -397,7 +265,7 @@ static void rewrite_ldx(struct rewrite *w, const struct sock_filter *p)
 
 /* --- the other instructions --- */
 
-static void rewrite_alu(struct rewrite *w, const struct sock_filter *p, const struct bounds *b)
+static void rewrite_alu(struct rewrite *w, const struct sock_filter *p, const struct rtap_bpf_bounds *b)
 {
     unsigned op = BPF_OP(p->code);
     bool shift = op == BPF_LSH || op == BPF_RSH, by_k = BPF_SRC(p->code) == BPF_K;
@@ -438,7 +306,7 @@ static void rewrite_ret(struct rewrite *w, const struct sock_filter *p)
     put(w, BPF_RET | BPF_K, w->how->accept);
 }
 
-static void rewrite_ld(struct rewrite *w, const struct sock_filter *p, const struct bounds *b)
+static void rewrite_ld(struct rewrite *w, const struct sock_filter *p, const struct rtap_bpf_bounds *b)
 {
     switch (BPF_MODE(p->code)) {
     case BPF_ABS:
@@ -458,7 +326,7 @@ static void rewrite_ld(struct rewrite *w, const struct sock_filter *p, const str
     }
 }
 
-static void rewrite_one(struct rewrite *w, const struct sock_filter *p, const struct bounds *b, uint32_t next)
+static void rewrite_one(struct rewrite *w, const struct sock_filter *p, const struct rtap_bpf_bounds *b, uint32_t next)
 {
     switch (BPF_CLASS(p->code)) {
     case BPF_LD:
@@ -504,21 +372,39 @@ static int free_slot(const struct sock_filter *insns, unsigned count, int words)
     return words;
 }
 
+/* Set slots that the kernel would refuse to see read to 0, and A, which the program may take for 0 at its start. */
+static void clear_unwritten(struct rewrite *w, const struct sock_filter *insns, unsigned count,
+                            const struct rtap_bpf_bounds *bounds)
+{
+    uint32_t slots = 0;
+
+    w->error = rtap_bpf_find_unwritten(insns, count, bounds, &slots);
+    for (unsigned k = 0; slots >> k != 0; k++) {
+        if (slots >> k & 1) {
+            if ((slots & ((1u << k) - 1)) == 0) /* the first one */
+                put(w, BPF_LD | BPF_IMM, 0);
+            put(w, BPF_ST, k);
+        }
+    }
+}
+
 int rtap_bpf_rewrite(const struct rtap_rewrite *how, const struct sock_filter *insns, unsigned count,
                      struct sock_filter **out, unsigned *out_count)
 {
     struct rewrite w = {.how = how, .map = &how->map};
-    struct bounds *bounds = find_bounds(insns, count);
+    struct rtap_bpf_bounds *bounds = rtap_bpf_find_bounds(insns, count);
     uint32_t labels;
 
     *out = NULL;
     if (bounds == NULL)
         return -ENOMEM;
-    if (how->kernel && rtap_bpf_has_loop(insns, count))
-        w.error = -ENOTSUP;
     w.slot = free_slot(insns, count, how->kernel ? BPF_MEMWORDS : RTAP_BPF_MEMWORDS);
     labels = rtap_asm_labels(&w.out, count + 1);
     w.reject = labels + count;
+    if (how->kernel && rtap_bpf_has_loop(insns, count))
+        w.error = -ENOTSUP;
+    else if (how->kernel)
+        clear_unwritten(&w, insns, count, bounds);
     for (unsigned i = 0; i < count && w.error == 0 && w.out.error == 0; i++) {
         rtap_asm_place(&w.out, labels + i);
         if (bounds[i].reached)

@@ -132,7 +132,7 @@ bool rtap_bpf_has_loop(const struct sock_filter *insns, unsigned count)
 
 uint32_t rtap_bpf_run(const struct sock_filter *insns, const uint8_t *data, uint32_t caplen, uint32_t len)
 {
-#define X(name, value) [value] = &&name,
+#define X(name, value) [value] = __extension__ && name,
     static const void *const labels[256] = {RTAP_BPF_CODES(X)};
 #undef X
     uint32_t mem[RTAP_BPF_MEMWORDS] = {0};
@@ -195,8 +195,8 @@ stx:
 ja:
     if (p->k > INT32_MAX && loops-- == 0)
         return 0;
-    p += 1 + (int32_t)p->k;
-    goto *labels[p->code];
+    p += (int32_t)p->k;
+    NEXT;
 jgt_k:
     JUMP(a > p->k);
 jge_k:

@@ -8,6 +8,7 @@
  * The only file that includes libpcap's headers. No state. Called by filter.c.
  */
 #include "filter_compile.h"
+#include "bpf_bounds.h"
 #include "bpf_run.h"
 #include <ctype.h>
 #include <errno.h>
@@ -323,6 +324,19 @@ static const char *find_metadata(const char *expr, const struct sock_filter *ins
     return NULL;
 }
 
+/* libpcap's optimizer takes a store for useless now and then though the value is loaded later (1.10.3, with arithmetic
+ * on constants around; filter_spec.lua has one): the program then computes with whatever is there. */
+static bool is_miscompiled(const struct sock_filter *insns, unsigned count)
+{
+    struct rtap_bpf_bounds *bounds = rtap_bpf_find_bounds(insns, count);
+    uint32_t slots = 0;
+
+    if (bounds != NULL)
+        rtap_bpf_find_unwritten(insns, count, bounds, &slots);
+    free(bounds);
+    return slots != 0;
+}
+
 int rtap_filter_compile(const char *expr, uint16_t linktype, bool optimize, struct sock_filter **insns, unsigned *count,
                         char *err, size_t errlen)
 {
@@ -353,6 +367,9 @@ int rtap_filter_compile(const char *expr, uint16_t linktype, bool optimize, stru
         show_error(expr, where, text, err, errlen);
     } else if (!rtap_bpf_check(*insns, *count)) {
         snprintf(err, errlen, "libpcap made a program that can't be run");
+    } else if (optimize && is_miscompiled(*insns, *count)) {
+        free(*insns);
+        return rtap_filter_compile(expr, linktype, false, insns, count, err, errlen);
     } else {
         return 0;
     }
