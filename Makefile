@@ -13,8 +13,7 @@ CFLAGS       ?= -O2 -g
 LIBFLAG      ?= -shared
 SANITIZE     ?=
 
-PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libbpf-dev libpcap-dev clang zlib1g-dev libzstd-dev lua-argparse \
-            iproute2
+PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev zlib1g-dev libzstd-dev lua-argparse iproute2
 TEST_PACKAGES := lua-busted lua-check luarocks tshark tcpdump cppcheck clang-format zstd gzip ethtool procps \
                  lua-dkjson lua-filesystem util-linux
 

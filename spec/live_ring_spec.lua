@@ -21,7 +21,8 @@ end
 --- Read until the sender has ended and the source is empty; `each` is called with every handle.
 ---@return integer[] numbers
 local function read_all(src, process, each)
-    local numbers, n, ended = {}, 0, nil
+    local numbers, n = {}, 0
+    local ended
     repeat
         for pkt in src:packets { idle = 0.2 } do
             n = n + 1
@@ -275,7 +276,8 @@ describe("held packets #root", function()
             held[#held + 1] = pkt:hold()
             if #held == 2 then
                 src:close()
-                assert.error_matches(function() return pkt.len end, "stale packet")
+                -- no closure over pkt in a block with a break: Lua 5.4.4 then closes the wrong value
+                live.assert_stale(pkt)
                 break
             end
         end
@@ -337,21 +339,21 @@ describe("a lone packet #root", function()
 end)
 
 describe("a reader that is away for a second #root", function()
-    root_it("loses nothing at 300,000 packets a second", function()
+    root_it("loses nothing at up to 300,000 packets a second", function()
         local src <close> = live.capture(ns, "b", { filter = "udp and dst port 9" })
-        local process = live.start_blast(ns, { count = 300000, rate = 300000 })
+        local process = live.start_blast(ns, { count = 300000 }) -- as fast as it goes
         assert.truthy(support.wait_for(function() return src:timeout() end))
         support.sleep(1)
-        local first, last, n = nil, nil, 0
+        local first, last
         local numbers = read_all(src, process, function(pkt)
-            first, last, n = first or pkt.time, pkt.time, n + 1
+            first, last = first or pkt.time, pkt.time
         end)
         local sent = live.sent(process)
         assert.equal(300000, sent)
         live.assert_rising(numbers)
         local s = src:stats()
         assert_adds_up(sent, numbers, s)
-        local rate = (n - 1) / ((last - first) / 1e9)
+        local rate = (#numbers - 1) / ((last - first) / 1e9)
         if rate <= 300000 then
             assert.equal(0, s.dropped)
         end
@@ -359,12 +361,12 @@ describe("a reader that is away for a second #root", function()
 
     root_it("knows what it lost when they come as fast as they can be sent", function()
         local src <close> = live.capture(ns, "b", { filter = "udp and dst port 9", ring_size = 8 << 20 })
-        local process = live.start_blast(ns, { count = 600000 })
+        local process = live.start_blast(ns, { count = 300000 })
         assert.truthy(support.wait_for(function() return src:timeout() end))
         support.sleep(1)
         local numbers = read_all(src, process)
         local sent = live.sent(process)
-        assert.equal(600000, sent)
+        assert.equal(300000, sent)
         live.assert_rising(numbers)
         assert_adds_up(sent, numbers, src:stats())
         assert.is_true(src:stats().dropped > 0)
@@ -384,7 +386,7 @@ describe("large frames #root", function()
     local function stream(from, to, bytes)
         local flow = support.compile("flow.c")
         -- "tcp" does not find it behind a hop-by-hop header
-        local src <close> = live.capture(wide, "b", { filter = "tcp or (ip6 and ip6[6] = 0)", direction = "in" })
+        local src <close> = live.capture(wide, "b", { filter = "tcp or (ip6 and ip6[6] = 0 and ip6[40] = 6)", direction = "in" })
         local take = support.spawn(wide:exec("b", ("%s take %s 7000"):format(flow, to)))
         assert.truthy(support.wait_output(take, "listening"))
         local sent = tonumber((wide:must("a", ("%s tcp %s %s 7000 %d"):format(flow, from, to, bytes))))
@@ -502,5 +504,414 @@ describe("large frames #root", function()
     root_it("snaplen 0 is the default, 262144", function()
         local src <close> = live.capture(wide, "b", { snaplen = 0 })
         assert.equal(262144, src:interfaces()[1].snaplen)
+    end)
+end)
+
+describe("opening and closing #root", function()
+    -- Each close waits for the kernel (RCU), so many workers take turns: 10,000 cycles in all.
+    local workers, cycles = 40, 250
+
+    local worker = [=[
+local cycles, done, go = tonumber(arg[1]), arg[2], arg[3]
+local stale = "stale packet: it was valid until the loop's next step (use pkt:copy() or pkt:hold())"
+
+local stat = io.open("/proc/self/stat")
+local pid = stat:read("n")
+stat:close()
+
+local function descriptors() -- packet sockets among them
+    local n, sockets = 0, 0
+    local pipe = io.popen("ls -l /proc/" .. pid .. "/fd")
+    for line in pipe:lines() do
+        n = n + 1
+        sockets = sockets + (line:find("socket:", 1, true) and 1 or 0)
+    end
+    pipe:close()
+    return n, sockets
+end
+
+local function mappings()
+    local n = 0
+    for line in io.lines("/proc/self/maps") do
+        n = n + (line:find("socket:", 1, true) and 1 or 0)
+    end
+    return n
+end
+
+local function expect_stale(pkt)
+    local ok, message = pcall(function() return pkt.len end)
+    assert(not ok and message:find(stale, 1, true), "not stale: " .. tostring(message))
+end
+
+local function open(options)
+    local o = { block_size = 4096, block_count = math.random(2), latency = "low", filter = "udp" }
+    for k, v in pairs(options or {}) do
+        o[k] = v
+    end
+    return assert(ringtap.capture("veth_b", o))
+end
+
+local kept = {}
+local ways = {
+    function() open():close() end,
+    function() local src <close> = open() end,
+    function() open() end, -- left to the collector
+    function()
+        local src <close> = open()
+        for pkt in src:packets { duration = 5 } do
+            kept[1] = pkt
+            break
+        end
+        expect_stale(kept[1])
+    end,
+    function()
+        local src <close> = open()
+        local ok, message = pcall(function()
+            for pkt in src:packets { duration = 5 } do
+                kept[1] = pkt
+                error("on purpose")
+            end
+        end)
+        assert(not ok and message:find("on purpose"))
+        expect_stale(kept[1])
+    end,
+    function()
+        local src = open()
+        local ok, message = pcall(src.each, src, function(pkt)
+            kept[1] = pkt
+            src:close()
+            expect_stale(pkt)
+        end)
+        assert(not ok and message:find("the source was closed while a loop was running"), message)
+        expect_stale(kept[1])
+    end,
+    function() -- a loop in a coroutine that is left lying
+        local src = open()
+        local co = coroutine.wrap(function()
+            for pkt in src:packets { duration = 5 } do
+                coroutine.yield(pkt)
+            end
+        end)
+        kept[1] = co()
+        src = nil
+    end,
+    function() -- held beyond the close
+        local src = open()
+        for pkt in src:packets { count = 1, duration = 5 } do
+            kept[2] = pkt:hold()
+        end
+        src:close()
+        assert(#kept[2] == 106)
+        kept[2]:release()
+    end,
+    function() -- held, and all left to the collector
+        local src = open()
+        for pkt in src:packets { count = 1, duration = 5 } do
+            kept[2] = pkt:hold()
+        end
+        src = nil
+    end,
+    function()
+        local src, message = ringtap.capture("veth_b", { block_size = 4096, block_count = 1, filter = "no filter" })
+        assert(not src and message:find("syntax error"), message)
+    end,
+    function()
+        local src <close> = open { filter = function() error("in the filter") end }
+        local ok, message = pcall(src.next, src, 5)
+        assert(not ok and message:find("in the filter"), message)
+    end,
+    function()
+        local src <close> = open()
+        local inner <close> = open()
+        for pkt in src:packets { count = 1, duration = 5 } do
+            for other in inner:packets { count = 1, duration = 5 } do
+                kept[1] = other
+                src:close()
+                expect_stale(pkt)
+            end
+            expect_stale(kept[1])
+            break
+        end
+    end,
+    function()
+        local src = open()
+        local pkt = src:next(5)
+        src:close()
+        src:close()
+        assert(#pkt == 106)
+    end,
+}
+
+math.randomseed(cycles, pid)
+local shift = math.random(#ways)
+ways[1]()
+collectgarbage()
+local before, sockets = descriptors()
+assert(sockets == 0 and mappings() == 0)
+for i = 1, cycles do
+    ways[(i + shift) % #ways + 1]()
+    if i % 10 == 0 then
+        collectgarbage()
+    end
+end
+kept = nil
+collectgarbage()
+collectgarbage()
+local after
+after, sockets = descriptors()
+assert(after == before and sockets == 0, "descriptors: " .. before .. ", " .. after .. ", sockets: " .. sockets)
+assert(mappings() == 0, "mappings: " .. mappings())
+io.open(done, "w"):close()
+for _ = 1, 600 do -- the namespace is looked at while this process is still there
+    local f = io.open(go)
+    if f then
+        return f:close()
+    end
+    os.execute("sleep 0.1")
+end
+error("nobody said go")
+]=]
+
+    root_it("10,000 times, in all ways, leaves nothing behind (A06, A07, A08)", function()
+        local directory = support.tmpdir()
+        local program = live.program(directory, "worker.lua", worker)
+        local traffic = live.start_blast(ns, { count = 100000000, rate = 2000 })
+        local go = directory .. "/go"
+        local running = {}
+        for i = 1, workers do
+            running[i] = support.spawn(ns:exec("b", ("lua5.4 %s %d %s/done%d %s"):format(program, cycles, directory, i,
+                go)))
+        end
+        for i = 1, workers do
+            support.wait_for(function()
+                return support.read_file(("%s/done%d"):format(directory, i))
+                    or support.read_file(running[i].name .. ".status")
+            end, 100)
+        end
+        support.kill(traffic)
+        support.wait(traffic)
+        local sockets = live.sockets(ns, "b")
+        support.write_file(go, "")
+        for i = 1, workers do
+            local status, _, err = support.wait(running[i])
+            assert.equal("", err)
+            assert.equal(0, status)
+        end
+        assert.equal(0, sockets)
+    end)
+end)
+
+describe("what a filter rejects #root", function()
+    local opener = [=[
+local cycles = tonumber(arg[1])
+local delivered = 0
+for i = 1, cycles do
+    local src <close> = assert(ringtap.capture("veth_b", { block_size = 8192, block_count = 2, latency = "low",
+        filter = "udp dst port 7777", fanout = i % 4 == 0 and {} or nil }))
+    local n = 0
+    for pkt in src:packets { count = 3, duration = 0.01 } do
+        n = n + 1
+        local port = pkt:unpack(">I2", 37)
+        assert(port == 7777 and pkt.interface == "veth_b" and pkt.interface_id == src:interfaces()[1].id
+            and pkt:sub(1, 6) == "\2\0\0\0\0\x0b", "port " .. port .. ", interface " .. pkt.interface_id .. ": "
+            .. tostring(pkt))
+        assert(pkt:byte(27) == 192, tostring(pkt))
+    end
+    delivered = delivered + n
+end
+print(delivered)
+]=]
+
+    root_it("is never delivered, nor what another interface has, in 1000 cycles under load (A14)", function()
+        local directory = support.tmpdir()
+        local program = live.program(directory, "opener.lua", opener)
+        local blast = support.compile("udp_blast.c")
+        local load = { -- to be rejected, to be had, and the right port on another interface
+            live.start_blast(ns, { count = 100000000, rate = 20000, port = 8888 }),
+            live.start_blast(ns, { count = 100000000, rate = 2000, port = 7777 }),
+            support.spawn(ns:exec("b", blast .. " 127.0.0.1 127.0.0.2 7777 100000000 20000")),
+        }
+        local running, delivered = {}, 0
+        for i = 1, 20 do
+            running[i] = support.spawn(ns:exec("b", ("lua5.4 %s 50"):format(program)))
+        end
+        for i = 1, 20 do
+            local status, out, err = support.wait(running[i], 100)
+            assert.equal("", err)
+            assert.equal(0, status)
+            delivered = delivered + tonumber(out)
+        end
+        for _, process in ipairs(load) do
+            assert.is_nil(support.read_file(process.name .. ".status"))
+            support.kill(process)
+            support.wait(process)
+        end
+        assert.is_true(delivered > 0)
+    end)
+
+    root_it("is not delivered after filter() returned, and what both accept is not lost", function()
+        -- by the number's last two bits: 0 is for both filters, 1 for the first, 2 for the second, 3 for none
+        local filters = { [0] = "udp dst port 9 and (udp[11] & 3 = 0 or udp[11] & 3 = 1)",
+            "udp dst port 9 and (udp[11] & 3 = 0 or udp[11] & 3 = 2)" }
+        local src <close> = live.capture(ns, "b", { filter = filters[0] })
+        local process = live.start_blast(ns, { count = 240000 })
+        local swaps, class, count, last = 0, 0, { [0] = 0, 0, 0, 0 }, 0
+        local ended
+        repeat
+            ended = support.read_file(process.name .. ".status")
+            local n = 0
+            for pkt in src:packets { idle = 0.2 } do
+                local number = number_of(pkt)
+                if number <= last then
+                    error(("number %d comes after %d"):format(number, last))
+                end
+                last, n = number, n + 1
+                count[number & 3] = count[number & 3] + 1
+                if number & 3 ~= 0 and number & 3 ~= class + 1 then
+                    error(("number %d after %d swaps, with filter %d"):format(number, swaps, class))
+                end
+                if n % 400 == 0 then
+                    class = 1 - class
+                    swaps = swaps + 1
+                    assert(src:filter(filters[class]))
+                    if n % 4000 == 0 then
+                        break -- and go on with another loop
+                    end
+                end
+            end
+        until ended and n == 0
+        local sent = live.sent(process)
+        local s = src:stats()
+        assert.equal(240000, sent)
+        assert.equal(0, s.dropped)
+        assert.is_true(swaps >= 100, "swaps: " .. swaps)
+        assert.equal(sent // 4, count[0])
+        assert.is_true(count[1] > 0 and count[2] > 0)
+        assert.equal(0, count[3])
+        assert.equal(count[0] + count[1] + count[2], s.delivered)
+    end)
+
+    root_it("is not delivered after filter() either when it is a function, or when there was none", function()
+        local src <close> = live.capture(ns, "b", { direction = "in" })
+        local process = live.start_blast(ns, { count = 20000 })
+        local way, n, seen = 0, 0, { 0, 0, 0, 0 }
+        local ways = { "udp[11] & 1 = 0", function(pkt) return number_of(pkt) & 1 == 1 end,
+            function(pkt) return number_of(pkt) & 2 == 0 end }
+        for pkt in src:packets { idle = 1 } do
+            local number = number_of(pkt)
+            seen[way + 1] = seen[way + 1] + 1
+            if way == 1 and number & 1 ~= 0 or way == 2 and number & 1 ~= 1 or way == 3 and number & 2 ~= 0 then
+                error(("number %d comes in way %d"):format(number, way))
+            end
+            n = n + 1
+            if n % 50 == 0 then
+                way = (way + 1) % 4
+                assert(src:filter(ways[way]))
+            end
+        end
+        assert.equal(20000, live.sent(process))
+        assert.equal(0, src:stats().dropped)
+        for i = 1, 4 do
+            assert.is_true(seen[i] > 0)
+        end
+    end)
+end)
+
+describe("a handle #root", function()
+    root_it("is stale after the loop's next step, after break, error, close and collection", function()
+        local src = live.capture(ns, "b", { filter = "udp and dst port 9" })
+        live.blast(ns, { count = 100 })
+        local kept, last, n = {}, nil, 0
+        for pkt in src:packets { duration = 10 } do
+            n = n + 1
+            if last then
+                live.assert_stale(last)
+            end
+            kept[#kept + 1] = pkt
+            last = pkt
+            if n == 10 then
+                break
+            end
+        end
+        for _, pkt in ipairs(kept) do
+            live.assert_stale(pkt)
+        end
+        pcall(src.each, src, function(pkt)
+            last = pkt
+            error("no")
+        end)
+        live.assert_stale(last)
+        assert.equal(12, number_of(src:next(1)))
+        live.assert_stale(last)
+        local co = coroutine.wrap(function()
+            for pkt in src:packets { duration = 10 } do
+                coroutine.yield(pkt)
+            end
+        end)
+        last = co()
+        assert.equal(13, number_of(last))
+        co = nil -- luacheck: ignore
+        collectgarbage()
+        collectgarbage()
+        live.assert_stale(last)
+        for pkt in src:packets { count = 1 } do
+            src:close()
+            live.assert_stale(pkt)
+            last = pkt
+            break
+        end
+        live.assert_stale(last)
+        src = live.capture(ns, "b", { filter = "udp and dst port 9" })
+        live.blast(ns, { count = 2 })
+        co = coroutine.wrap(function(s)
+            for pkt in s:packets { duration = 10 } do
+                coroutine.yield(pkt)
+            end
+        end)
+        last = co(src)
+        assert.equal(1, number_of(last))
+        src, co = nil, nil -- luacheck: ignore
+        collectgarbage()
+        collectgarbage()
+        live.assert_stale(last)
+    end)
+end)
+
+describe("the collector #root", function()
+    root_it("may be generational, and step in every callback (G01)", function()
+        local src <close> = live.capture(ns, "b", { direction = "in" })
+        assert(src:filter("udp and " .. "dst port " .. tostring(9)))
+        local process = live.start_blast(ns, { count = 2000, rate = 5000 })
+        local mode = collectgarbage("generational")
+        local numbers, held = {}, {}
+        for pkt in src:packets { idle = 1 } do
+            collectgarbage("step")
+            local copy = pkt:copy()
+            held[#numbers % 4 + 1] = pkt:hold()
+            numbers[#numbers + 1] = number_of(pkt)
+            assert(number_of(copy) == number_of(held[(#numbers - 1) % 4 + 1]))
+            if #numbers % 100 == 0 then
+                src:filter(("udp and dst port %d"):format(9))
+                collectgarbage()
+            elseif #numbers % 100 == 50 then
+                local limit = #numbers
+                src:filter(function(p)
+                    collectgarbage("step")
+                    return number_of(p) > limit
+                end)
+            end
+        end
+        collectgarbage(mode)
+        assert.equal(2000, live.sent(process))
+        assert.equal(0, src:stats().dropped)
+        assert.equal(2000, live.assert_rising(numbers))
+        src:filter(nil)
+        live.blast(ns, { count = 300 })
+        local n = 0
+        assert.equal(300, src:each(function(pkt)
+            collectgarbage()
+            n = n + 1
+            assert(number_of(pkt) == n)
+        end, { count = 300, duration = 30 }))
     end)
 end)

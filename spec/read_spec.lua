@@ -221,12 +221,14 @@ describe("a pcapng file", function()
     it("has facts and comments in a packet's options, with and without an end", function()
         local flags = option("<", 2, string.pack("<I4", 6))
         for _, rest in ipairs { "", option("<", 0, "") } do
-            local got = read(shb("<") .. idb("<") .. epb("<", 0, us, frame, flags .. option("<", 1, "look here") .. rest))
+            local got = read(shb("<") .. idb("<") ..
+                epb("<", 0, us, frame, flags .. option("<", 1, "look here") .. rest))
             assert.same({ "out", "unicast", "look here" }, { got[1].direction, got[1].reception, got[1].comment })
         end
         local got = read(shb("<") .. idb("<") .. epb("<", 0, us, frame, option("<", 2, string.pack("<I4", 17))))
         assert.same({ "other", "promiscuous" }, { got[1].direction, got[1].reception })
-        got = read(shb("<") .. idb("<") .. epb("<", 0, us, frame, string.pack("<I2I2", 1, 4000)) .. epb("<", 0, us, "b"))
+        got = read(shb("<") .. idb("<") .. epb("<", 0, us, frame, string.pack("<I2I2", 1, 4000)) ..
+            epb("<", 0, us, "b"))
         assert.same({ frame, "b" }, { got[1]:bytes(), got[2]:bytes() })
     end)
 
@@ -307,8 +309,8 @@ describe("any file", function()
         check(ringtap.read(path .. ".zst"), 50000)
         put(many(100), "one")
         put(many(200):sub(#many(100) + 1), "two")
-        support.must(("cd %s; gzip -c one > both.gz; gzip -c two >> both.gz; zstd -qc one > both.zst; zstd -qc two >> both.zst")
-            :format(dir))
+        support.must("cd " .. dir .. "; gzip -c one > both.gz; gzip -c two >> both.gz; " ..
+            "zstd -qc one > both.zst; zstd -qc two >> both.zst")
         check(ringtap.read(dir .. "/both.gz"), 200)
         check(ringtap.read(dir .. "/both.zst"), 200)
     end)
@@ -381,9 +383,12 @@ describe("any file", function()
     it("of any length takes the same memory", function()
         local function peak(n)
             put(many(n), "long")
-            local out = support.must(("lua5.4 -e 'package.cpath=%q package.path=%q for p in require(%q).read(%q):packets() do end " ..
-                "for l in io.lines(%q) do print(l:match(%q)) end'"):format(package.cpath, package.path, "ringtap", dir .. "/long",
-                "/proc/self/status", "VmHWM:%s*(%d+)"))
+            local script = ([[package.cpath, package.path = %q, %q
+                for p in require("ringtap").read(%q):packets() do end
+                for l in io.lines("/proc/self/status") do print(l:match("VmHWM:%%s*(%%d+)")) end]])
+                :format(package.cpath, package.path, dir .. "/long")
+            support.write_file(dir .. "/peak.lua", script)
+            local out = support.must("lua5.4 " .. dir .. "/peak.lua")
             return tonumber(out:match("%d+"))
         end
         local small, large = peak(100000), peak(1000000)
@@ -524,15 +529,15 @@ describe("real captures", function()
     it("read as tshark reads them: number, time, lengths", function()
         local differ = {}
         for _, path in ipairs(paths) do
-            local want = select(2, support.run(("tshark -n -r %s -T fields -e frame.time_epoch -e frame.cap_len -e frame.len")
-                :format(support.quote(path))))
+            local want = select(2, support.run("tshark -n -r " .. support.quote(path) ..
+                " -T fields -e frame.time_epoch -e frame.cap_len -e frame.len"))
             local got = {}
             local src = ringtap.read(path)
             if src then
                 pcall(src.each, src, function(pkt)
                     local t = pkt.time
-                    got[#got + 1] = ("%s\t%d\t%d\n"):format(t and ("%d.%09d"):format(t // 1000000000, t % 1000000000) or "",
-                        pkt.caplen, pkt.len)
+                    t = t and ("%d.%09d"):format(t // 1000000000, t % 1000000000) or ""
+                    got[#got + 1] = ("%s\t%d\t%d\n"):format(t, pkt.caplen, pkt.len)
                 end)
             end
             if table.concat(got) ~= want then

@@ -182,6 +182,19 @@ function live.assert_rising(numbers)
     return #numbers
 end
 
+--- A handle whose time is over: everything raises, with the sentence that says why.
+---@param pkt ringtap.packet
+function live.assert_stale(pkt)
+    for _, use in ipairs { function() return pkt.len end, function() return #pkt end, function() return pkt:bytes() end,
+        function() return pkt:copy() end, function() return pkt:hold() end, function() return tostring(pkt) end } do
+        local ok, message = pcall(use)
+        if ok or not message:find("stale packet: it was valid until the loop's next step "
+            .. "(use pkt:copy() or pkt:hold())", 1, true) then
+            error("not stale: " .. tostring(message), 2)
+        end
+    end
+end
+
 --- CPU time that a process has used, in seconds (both of user and system).
 ---@param pid integer
 ---@return number

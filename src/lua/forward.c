@@ -106,7 +106,7 @@ static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting
     int r;
 
     if (waiting) {
-        r = f->sink->ops->kick(f->sink);
+        r = rtap_lua_sink_kick(L, f->sink);
         if (r < 0)
             luaL_error(L, "%s", f->sink->error);
     }
@@ -176,13 +176,13 @@ static int forward(lua_State *L)
             if (!lp->slot)
                 break;
         }
-        r = rtap_sink_send(f->sink, &lp->slot->pkt);
+        r = rtap_lua_sink_send(L, f->sink, &lp->slot->pkt);
         if (r < 0)
             break;
         n++;
     }
     if (r == 0)
-        r = f->sink->ops->kick(f->sink);
+        r = rtap_lua_sink_kick(L, f->sink);
     if (r < 0)
         return rtap_lua_fail(L, r, f->sink->error);
     lua_pushinteger(L, n);

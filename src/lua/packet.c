@@ -19,21 +19,33 @@ static const char stale_message[] =
 
 /* ------------------------------------------------------------------ slots */
 
+static struct rtap_slot *free_slot(struct rtap_lua *S)
+{
+    for (unsigned i = 0; i < S->slot_count; i++) {
+        struct rtap_slot *slot = S->slots[i];
+
+        /* a slot that is near the end of its generations is never used again */
+        if (!slot->in_use && (slot->handle & RTAP_HANDLE_GEN_MASK) < RTAP_HANDLE_GEN_MASK / 2)
+            return slot;
+    }
+    return NULL;
+}
+
 struct rtap_slot *rtap_lua_slot_new(lua_State *L, struct rtap_lua *S)
 {
-    struct rtap_slot *slot = NULL, **slots;
+    struct rtap_slot *slot = free_slot(S), **slots;
     uint64_t seed;
 
-    for (unsigned i = 0; i < S->slot_count; i++) {
-        slot = S->slots[i];
-        /* a slot that is near the end of its generations is never used again */
-        if (!slot->in_use && (slot->handle & RTAP_HANDLE_GEN_MASK) < RTAP_HANDLE_GEN_MASK / 2) {
-            slot->in_use = true;
-            return slot;
-        }
+    if (!slot && S->slot_count == RTAP_HANDLE_SLOT_MAX) {
+        lua_gc(L, LUA_GCCOLLECT); /* loops that were left lying */
+        slot = free_slot(S);
+        if (!slot)
+            luaL_error(L, "too many packet loops at once (%d)", (int)RTAP_HANDLE_SLOT_MAX);
     }
-    if (S->slot_count == RTAP_HANDLE_SLOT_MAX)
-        luaL_error(L, "too many packet loops at once (%d)", (int)RTAP_HANDLE_SLOT_MAX);
+    if (slot) {
+        slot->in_use = true;
+        return slot;
+    }
     slots = realloc(S->slots, (S->slot_count + 1) * sizeof(*slots));
     if (slots)
         S->slots = slots;

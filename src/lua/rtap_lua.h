@@ -94,6 +94,7 @@ void *rtap_lua_test(lua_State *L, int idx, const void *mt);
 void *rtap_lua_check(lua_State *L, int idx, const void *mt, const char *what);
 /* Run what a signal has asked for (a hook), after EINTR or between pieces of a long C loop. May raise. */
 void rtap_lua_interrupt(lua_State *L);
+bool rtap_lua_interrupt_pending(lua_State *L);
 
 /* --- sources (source.c) --- */
 struct rtap_lua_source {

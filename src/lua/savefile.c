@@ -41,11 +41,17 @@ static const struct rtap_option read_options[] = {
     {NULL, 0, 0, 0, 0, NULL},
 };
 
+/* A signal came while the head of a stream was awaited: give up if somebody wants to run because of it. */
+static int interrupted(void *arg)
+{
+    return rtap_lua_interrupt_pending(arg) ? -EINTR : 0;
+}
+
 /* ringtap.read(path | file [, options]): source, or nil, message, errno */
 static int read_file(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
-    struct rtap_read_config cfg = {.fd = -1};
+    struct rtap_read_config cfg = {.fd = -1, .interrupted = interrupted, .interrupted_arg = L};
     struct read_options o = {0};
     luaL_Stream *f = luaL_testudata(L, 1, LUA_FILEHANDLE);
     struct rtap_lua_source *u;
@@ -70,6 +76,8 @@ static int read_file(lua_State *L)
         cfg.fd = rtap_lua_own_descriptor(L, f);
     }
     r = rtap_read_open(&u->source, &cfg, err, sizeof(err));
+    if (r == -EINTR)
+        rtap_lua_interrupt(L);
     if (r < 0)
         return rtap_lua_fail(L, r, err);
     r = o.filter ? rtap_lua_source_set_filter(L, S, at, o.filter) : 0;

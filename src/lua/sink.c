@@ -28,6 +28,25 @@ static struct rtap_lua_sink *self(lua_State *L)
     return rtap_lua_check_sink(L, RTAP_STATE(L), 1);
 }
 
+/* A signal ended a wait for a pipe: nothing is lost, so the hook runs (and may raise) and it is tried again. */
+int rtap_lua_sink_send(lua_State *L, struct rtap_sink *k, const struct rtap_pkt *pkt)
+{
+    int r;
+
+    while ((r = rtap_sink_send(k, pkt)) == -EINTR)
+        rtap_lua_interrupt(L);
+    return r;
+}
+
+int rtap_lua_sink_kick(lua_State *L, struct rtap_sink *k)
+{
+    int r;
+
+    while ((r = k->ops->kick(k)) == -EINTR)
+        rtap_lua_interrupt(L);
+    return r;
+}
+
 /* sink:send(packet | string [, time]): true, or nil, message, errno */
 static int sink_send(lua_State *L)
 {
@@ -53,7 +72,7 @@ static int sink_send(lua_State *L)
     } else {
         p = rtap_lua_check_pkt(L, RTAP_STATE(L), 2);
     }
-    r = rtap_sink_send(u->sink, p);
+    r = rtap_lua_sink_send(L, u->sink, p);
     if (r == -EAGAIN) {
         luaL_pushfail(L);
         lua_pushliteral(L, "full");
@@ -69,7 +88,7 @@ static int sink_send(lua_State *L)
 static int sink_flush(lua_State *L)
 {
     struct rtap_sink *k = self(L)->sink;
-    int r = k->ops->kick(k);
+    int r = rtap_lua_sink_kick(L, k);
 
     if (r < 0)
         return rtap_lua_fail(L, r, k->error);

@@ -70,22 +70,34 @@ static int nothing(lua_State *L)
     return 0;
 }
 
+static lua_State *main_thread(lua_State *L)
+{
+    lua_State *m;
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    m = lua_tothread(L, -1);
+    lua_pop(L, 1);
+    return m;
+}
+
+bool rtap_lua_interrupt_pending(lua_State *L)
+{
+    return lua_gethook(L) || lua_gethook(main_thread(L));
+}
+
 /*
  * lua.c answers SIGINT by setting a hook on the main thread that raises; other programs run handlers from hooks. A
  * call lets the hook run. A loop in a coroutine takes over the hook that the main thread is waiting to run.
  */
 void rtap_lua_interrupt(lua_State *L)
 {
-    lua_State *main;
+    lua_State *m;
 
-    if (!lua_gethook(L)) {
-        lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
-        main = lua_tothread(L, -1);
-        lua_pop(L, 1);
-        if (!main || !lua_gethook(main))
-            return;
-        lua_sethook(L, lua_gethook(main), lua_gethookmask(main), lua_gethookcount(main));
-    }
+    if (!rtap_lua_interrupt_pending(L))
+        return;
+    m = main_thread(L);
+    if (!lua_gethook(L))
+        lua_sethook(L, lua_gethook(m), lua_gethookmask(m), lua_gethookcount(m));
     lua_pushcfunction(L, nothing);
     lua_call(L, 0, 0);
 }
