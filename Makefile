@@ -108,11 +108,22 @@ test: test-deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)$(BUSTED) -o spec/output.lua
 
+# The interpreter with the sanitizers' libraries in front. By the loader, not by LD_PRELOAD, which the tools that the
+# specs start would inherit.
+ASAN_LUA := $(CURDIR)/.build-asan/bin/lua5.4
+
+$(ASAN_LUA): Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)lua=$$(readlink -f "$$(command -v lua5.4)"); { echo '#!/bin/sh'; \
+	    echo "exec $$(readelf -l $$lua | sed -n 's/.*interpreter: \(.*\)]/\1/p') --argv0 lua5.4 \\"; \
+	    echo "    --preload '$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)' $$lua \"\$$@\""; } > $@
+	$(Q)chmod +x $@
+
 asan: test-deps
-	$(Q)$(MAKE) --no-print-directory all BUILD=.build-asan SANITIZE=address,undefined CFLAGS='-O1 -g'
-	$(Q)RINGTAP_BUILD=.build-asan \
-	    LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" \
-	    ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 lua5.4 /usr/bin/busted -o spec/output.lua
+	$(Q)$(MAKE) --no-print-directory $(ASAN_LUA)
+	$(Q)$(MAKE) --no-print-directory all BUILD=.build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' LUA=$(ASAN_LUA)
+	$(Q)PATH="$(dir $(ASAN_LUA)):$$PATH" RINGTAP_BUILD=.build-asan ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 \
+	    lua5.4 /usr/bin/busted -o spec/output.lua
 
 check: test-deps
 	$(Q)$(MAKE) --no-print-directory all BUILD=.build-check CFLAGS='-O2 -g -Werror'

@@ -340,22 +340,32 @@ end)
 
 describe("a reader that is away for a second #root", function()
     root_it("loses nothing at up to 300,000 packets a second", function()
-        local src <close> = live.capture(ns, "b", { filter = "udp and dst port 9" })
-        local process = live.start_blast(ns, { count = 300000 }) -- as fast as it goes
-        assert.truthy(support.wait_for(function() return src:timeout() end))
-        support.sleep(1)
-        local first, last
-        local numbers = read_all(src, process, function(pkt)
-            first, last = first or pkt.time, pkt.time
-        end)
-        local sent = live.sent(process)
-        assert.equal(300000, sent)
-        live.assert_rising(numbers)
-        local s = src:stats()
-        assert_adds_up(sent, numbers, s)
-        local rate = (#numbers - 1) / ((last - first) / 1e9)
-        if rate <= 300000 then
-            assert.equal(0, s.dropped)
+        local asked = false
+        for _ = 1, 5 do -- on a busy machine it may be away for longer than it was to be
+            local src <close> = live.capture(ns, "b", { filter = "udp and dst port 9" })
+            local process = live.start_blast(ns, { count = 250000 }) -- as fast as it goes
+            assert.truthy(support.wait_for(function() return src:timeout() end))
+            support.sleep(1)
+            local back = live.clock()
+            local first, last
+            local numbers = read_all(src, process, function(pkt)
+                first, last = first or pkt.time, pkt.time
+            end)
+            local sent = live.sent(process)
+            assert.equal(250000, sent)
+            live.assert_rising(numbers)
+            local s = src:stats()
+            assert_adds_up(sent, numbers, s)
+            local away, rate = back - first / 1e9, (#numbers - 1) / ((last - first) / 1e9)
+            assert.is_true(away >= 1)
+            asked = away < 1.3 and rate <= 300000
+            if asked then
+                assert.equal(0, s.dropped)
+                break
+            end
+        end
+        if not asked then
+            pending("the reader was away for too long, or the sender too fast, five times")
         end
     end)
 
@@ -386,7 +396,8 @@ describe("large frames #root", function()
     local function stream(from, to, bytes)
         local flow = support.compile("flow.c")
         -- "tcp" does not find it behind a hop-by-hop header
-        local src <close> = live.capture(wide, "b", { filter = "tcp or (ip6 and ip6[6] = 0 and ip6[40] = 6)", direction = "in" })
+        local src <close> = live.capture(wide, "b",
+            { filter = "tcp or (ip6 and ip6[6] = 0 and ip6[40] = 6)", direction = "in" })
         local take = support.spawn(wide:exec("b", ("%s take %s 7000"):format(flow, to)))
         assert.truthy(support.wait_output(take, "listening"))
         local sent = tonumber((wide:must("a", ("%s tcp %s %s 7000 %d"):format(flow, from, to, bytes))))
@@ -520,14 +531,14 @@ local pid = stat:read("n")
 stat:close()
 
 local function descriptors() -- packet sockets among them
-    local n, sockets = 0, 0
-    local pipe = io.popen("ls -l /proc/" .. pid .. "/fd")
-    for line in pipe:lines() do
+    local n, sockets, list = 0, 0, {}
+    os.execute(("ls -l /proc/%d/fd >%s.list"):format(pid, done))
+    for line in io.lines(done .. ".list") do
         n = n + 1
+        list[n] = line
         sockets = sockets + (line:find("socket:", 1, true) and 1 or 0)
     end
-    pipe:close()
-    return n, sockets
+    return n, sockets, table.concat(list, "\n")
 end
 
 local function mappings()
@@ -646,7 +657,7 @@ math.randomseed(cycles, pid)
 local shift = math.random(#ways)
 ways[1]()
 collectgarbage()
-local before, sockets = descriptors()
+local before, sockets, list = descriptors()
 assert(sockets == 0 and mappings() == 0)
 for i = 1, cycles do
     ways[(i + shift) % #ways + 1]()
@@ -657,9 +668,9 @@ end
 kept = nil
 collectgarbage()
 collectgarbage()
-local after
-after, sockets = descriptors()
-assert(after == before and sockets == 0, "descriptors: " .. before .. ", " .. after .. ", sockets: " .. sockets)
+local after, more
+after, sockets, more = descriptors()
+assert(after == before and sockets == 0, "descriptors: " .. list .. "\nthen: " .. more)
 assert(mappings() == 0, "mappings: " .. mappings())
 io.open(done, "w"):close()
 for _ = 1, 600 do -- the namespace is looked at while this process is still there
@@ -726,9 +737,10 @@ print(delivered)
         local directory = support.tmpdir()
         local program = live.program(directory, "opener.lua", opener)
         local blast = support.compile("udp_blast.c")
+        ns:must("a", "ip addr add 192.0.2.11/24 dev veth_a") -- each sender needs its own
         local load = { -- to be rejected, to be had, and the right port on another interface
             live.start_blast(ns, { count = 100000000, rate = 20000, port = 8888 }),
-            live.start_blast(ns, { count = 100000000, rate = 2000, port = 7777 }),
+            live.start_blast(ns, { count = 100000000, rate = 2000, port = 7777, from = "192.0.2.11" }),
             support.spawn(ns:exec("b", blast .. " 127.0.0.1 127.0.0.2 7777 100000000 20000")),
         }
         local running, delivered = {}, 0
@@ -854,12 +866,13 @@ describe("a handle #root", function()
         collectgarbage()
         collectgarbage()
         live.assert_stale(last)
-        for pkt in src:packets { count = 1 } do
-            src:close()
-            live.assert_stale(pkt)
-            last = pkt
-            break
-        end
+        assert.error_matches(function()
+            for pkt in src:packets { count = 2 } do
+                src:close()
+                live.assert_stale(pkt)
+                last = pkt
+            end
+        end, "the source was closed while a loop was running")
         live.assert_stale(last)
         src = live.capture(ns, "b", { filter = "udp and dst port 9" })
         live.blast(ns, { count = 2 })

@@ -8,7 +8,7 @@
 
 local support = {}
 
-local undo = {} -- functions, run last to first
+local undo, directories = {}, {} -- functions, run last to first; what they need of directories goes after them
 
 local my_pid = assert(io.open("/proc/self/stat")):read("n")
 local serial = 0
@@ -76,7 +76,7 @@ function support.tmpdir()
     local path = pipe:read("l")
     pipe:close()
     assert(path, "mktemp failed")
-    undo[#undo + 1] = function()
+    directories[#directories + 1] = function()
         os.execute("rm -rf " .. quote(path))
     end
     return path
@@ -334,10 +334,10 @@ end
 
 --- Undo everything: processes, namespaces, directories.
 function support.cleanup()
-    for i = #undo, 1, -1 do
-        local f = undo[i]
-        undo[i] = nil
-        pcall(f)
+    for _, list in ipairs { undo, directories } do
+        while #list > 0 do
+            pcall(table.remove(list))
+        end
     end
     scratch_dir, compiled = nil, {}
 end

@@ -2,6 +2,7 @@
 --- the exit status, 0 or 1; a wrong command line is command.usage_error(), which ends the run with status 2.
 
 local argparse = require "argparse"
+local core = require "ringtap.core"
 
 local command = {}
 
@@ -31,8 +32,7 @@ function command.parser(name, description)
     local parser = argparse("ringtap " .. name, description):add_help(false)
     parser:help_max_width(100):help_description_margin(28):usage_max_width(100)
     parser:flag("-h --help", "Show this help and exit."):action(function()
-        io.stdout:write(parser:get_help(), "\n")
-        os.exit(0, true)
+        os.exit(io.stdout:write(parser:get_help(), "\n") and io.stdout:flush() and 0 or 1, true)
     end)
     return parser
 end
@@ -44,7 +44,7 @@ end
 function command.parse(parser, args)
     local ok, result = parser:pparse(args)
     if not ok then
-        command.usage_error("%s", result)
+        command.usage_error("%s", result:match("^[^\n]*")) -- the rest is a list of all flags
     end
     return result
 end
@@ -111,8 +111,14 @@ end
 ---@return integer status for os.exit
 function command.main(args)
     local name = args[1]
+    core._keep_standard_files()
     local ok, result = xpcall(dispatch, on_error, name, table.move(args, 2, #args, 1, {}))
     if ok then
+        local written, message = io.stdout:flush()
+        if not written then
+            command.complain("standard output: %s", message)
+            return 1
+        end
         return result
     end
     if type(result) == "table" and result.usage then

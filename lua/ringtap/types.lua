@@ -125,6 +125,51 @@ local signals = {}
 ---@return integer? errno
 function ringtap.signals(...) end
 
+---@class ringtap.interface what the kernel says of an interface; what it doesn't say is absent
+---@field name string
+---@field index integer
+---@field kind? string "veth", "bridge", ...; absent for hardware
+---@field address? string link-layer address
+---@field mtu integer bytes
+---@field hatype integer ARPHRD_ value: 1 Ethernet, 772 loopback, 65534 none (tun)
+---@field rx_queue_count integer
+---@field tx_queue_count integer
+---@field up boolean
+---@field running boolean
+---@field loopback boolean
+---@field promisc boolean
+
+---@class ringtap.interface_detail: ringtap.interface what its driver says, too; what it doesn't say is absent
+---@field driver? string
+---@field bus? string where the device is
+---@field link? boolean
+---@field offloads table<"gro"|"lro"|"tso"|"gso"|"rx_checksum"|"tx_checksum"|"rx_vlan"|"tx_vlan", boolean?>
+---@field channels? {rx: integer, tx: integer, rx_max: integer, tx_max: integer} queues; combined ones count in both
+---@field descriptors? {rx: integer, tx: integer, rx_max: integer, tx_max: integer} rings of the device
+---@field timestamping? ringtap.timestamping
+
+---@class ringtap.timestamping
+---@field hardware_receive boolean
+---@field hardware_send boolean
+---@field software_receive boolean
+---@field all_packets boolean the device can stamp every received packet, not only those of PTP
+---@field clock? integer N of /dev/ptpN
+
+--- All interfaces, in the kernel's order. Needs no privilege, but for another namespace.
+---@param netns? string network namespace: a name as `ip netns` has it, or a path; default: where the process is
+---@return ringtap.interface[]? list
+---@return string? message
+---@return integer? errno
+function ringtap.interfaces(netns) end
+
+--- One interface, with what its driver says.
+---@param name string
+---@param netns? string
+---@return ringtap.interface_detail? interface
+---@return string? message
+---@return integer? errno
+function ringtap.interface(name, netns) end
+
 ---@return string? name of a signal that came
 function signals:take() end
 

@@ -27,10 +27,10 @@ function live.capture(ns, side, options, ifname)
 end
 
 --- The command for udp_blast from a to b: numbered datagrams, from 1.
----@param o {count: integer, rate?: integer, size?: integer, first?: integer, port?: integer}
+---@param o {count: integer, rate?: integer, size?: integer, first?: integer, port?: integer, from?: string}
 function live.blast_command(ns, o)
-    return ns:exec("a", ("%s %s %s %d %d %d %d %d"):format(support.compile("udp_blast.c"), ns.a_ip, ns.b_ip,
-        o.port or 9, o.count, o.rate or 0, o.size or 64, o.first or 1))
+    return ns:exec("a", ("%s %s %s %d %d %d %d %d"):format(support.compile("udp_blast.c"), o.from or ns.a_ip,
+        ns.b_ip, o.port or 9, o.count, o.rate or 0, o.size or 64, o.first or 1))
 end
 
 --- Send numbered datagrams and wait until that is done.
@@ -168,6 +168,12 @@ function live.program(directory, name, code)
     local path = directory .. "/" .. name
     support.write_file(path, preamble .. code)
     return quote(path)
+end
+
+--- The wall clock, in seconds.
+---@return number
+function live.clock()
+    return assert(tonumber((support.must("date +%s.%N"))))
 end
 
 --- Strictly rising numbers: raises at the first one that isn't. Returns how many there are.

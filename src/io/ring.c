@@ -3,6 +3,7 @@
 
 #include "../packet/bytes.h"
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,31 @@ void rtap_ring_release(struct rtap_block *b)
     __atomic_store_n(&rtap_ring_header((struct rtap_ring_block *)b)->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 }
 
+static bool is_tpid(uint16_t type)
+{
+    return type == ETH_P_8021Q || type == ETH_P_8021AD;
+}
+
+/*
+ * A cooked frame with two tags, the outer one taken out: from 6.11 on the kernel tells the innermost type as the
+ * protocol, so that there is a second tag has to be recognised. Where the tags end that type is there once more, and
+ * what the data begins with is no header of it.
+ */
+static bool has_second_tag(const uint8_t *data, uint32_t caplen, uint32_t len, uint16_t type)
+{
+    uint32_t at = 2;
+
+    while (at + 2 <= caplen && is_tpid(rtap_be16(data + at)))
+        at += 4;
+    if (is_tpid(type) || caplen < 6 || at + 2 > caplen || rtap_be16(data + at) != type)
+        return false;
+    if (type == ETH_P_IP)
+        return data[0] >> 4 != 4 || (data[0] & 15) < 5 || rtap_be16(data + 2) > len;
+    if (type == ETH_P_IPV6)
+        return data[0] >> 4 != 6 || rtap_be16(data + 4) + 40u > len;
+    return true;
+}
+
 /*
  * The room in front of tp_mac: the kernel puts the packet header (48 bytes), sockaddr_ll (20 bytes) and then at least
  * 14 free bytes with SOCK_RAW on Ethernet, 28 with SOCK_DGRAM, before the frame. A tag takes 4, the SLL2 header 20.
@@ -89,6 +115,8 @@ void rtap_ring_restore(const struct rtap_ring *r, const struct tpacket3_hdr *h, 
     } else if (r->cook == RTAP_COOK_SLL2) {
         if (tagged) { /* SLL2 says the tag in its protocol field, the rest of it begins the payload */
             pkt->status |= RTAP_PKT_VLAN_RESTORED;
+            if (has_second_tag(data, pkt->caplen, pkt->len, be16toh(protocol)))
+                protocol = htobe16(ETH_P_8021Q);
             data -= 4;
             memcpy(data, &tci, 2);
             memcpy(data + 2, &protocol, 2);

@@ -94,6 +94,17 @@ static void expect_last_block(struct tpacket *t)
     t->last_block_at = now() + 2 * t->retire_timeout + 20000000;
 }
 
+/* A deleted device first goes down, which poll() tells, and is unbound a moment later, which nothing tells. */
+#define DOWN_NAP 200000000
+
+static void look_for_device(struct tpacket *t)
+{
+    if (t->down && !t->gone && device_gone(t)) {
+        t->gone = true;
+        expect_last_block(t);
+    }
+}
+
 static int tpacket_wait(struct rtap_source *s, int64_t timeout)
 {
     struct tpacket *t = (struct tpacket *)s;
@@ -119,6 +130,8 @@ static int tpacket_wait(struct rtap_source *s, int64_t timeout)
         }
         if (held && (left < 0 || left > HELD_NAP))
             left = HELD_NAP;
+        if (t->down && !t->gone && (left < 0 || left > DOWN_NAP))
+            left = DOWN_NAP;
         r = rtap_source_poll(s, held ? -1 : t->fd, left, &revents);
         if (r < 0)
             return r;
@@ -126,10 +139,8 @@ static int tpacket_wait(struct rtap_source *s, int64_t timeout)
         if (revents & POLLERR) {
             getsockopt(t->fd, SOL_SOCKET, SO_ERROR, &error, &len);
             if (error == ENETDOWN || error == 0) {
-                if (!t->gone && device_gone(t)) {
-                    t->gone = true;
-                    expect_last_block(t);
-                }
+                t->down = true;
+                look_for_device(t);
                 continue;
             }
             return rtap_source_fail(s, -error, "%s: %s", s->name, strerror(error));
@@ -140,6 +151,7 @@ static int tpacket_wait(struct rtap_source *s, int64_t timeout)
             /* poll() looks at the block before the one that the kernel fills: while that is held it always says yes */
             held = true;
         }
+        look_for_device(t);
         time = now();
         if (t->gone && time >= t->last_block_at)
             return rtap_source_fail(s, -ENODEV, "%s: No such device (deleted, or moved to another network namespace)",

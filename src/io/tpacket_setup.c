@@ -218,8 +218,9 @@ static int make_ring(struct tpacket *t, const struct rtap_tpacket_config *cfg, c
         return r;
     r = request_ring(t->fd, size, count, t->retire_timeout);
     if (r == -ENOMEM) {
+        /* not more than 1 GiB: the kernel clears what it is asked for, a second for each */
         for (fits = count / 2; fits > 0; fits /= 2)
-            if (request_ring(t->fd, size, fits, t->retire_timeout) == 0)
+            if (size * fits <= 1ull << 30 && request_ring(t->fd, size, fits, t->retire_timeout) == 0)
                 break;
         if (is_default && fits >= 2) {
             count = fits;

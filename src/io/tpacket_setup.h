@@ -22,7 +22,7 @@ struct tpacket {
     int64_t retire_timeout; /* ns */
     struct rtap_filter_env env;
     const char *engine; /* who runs the expression: "kernel", "user", NULL without one */
-    bool bound, promisc, gone, draining, drained;
+    bool bound, promisc, gone, down, draining, drained;
     int64_t last_block_at;  /* when gone or draining: CLOCK_MONOTONIC, by then the last block has come */
     bool uncounted;         /* the kernel rejects, or has rejected, without counting */
     bool recheck;           /* source.filter is only there until the ring has gone round */

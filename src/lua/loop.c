@@ -187,7 +187,7 @@ static void end_if_over(struct rtap_lua_loop *lp)
 /* A packet was taken from the source. It is counted as delivered, so it is shown even if the loop is to end now. */
 static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
 {
-    bool fresh = lp->source->block != lp->slot->block;
+    bool fresh = lp->source->block != lp->slot->block, late = lp->reason != NULL;
 
     if (fresh) {
         show_block(lp, lp->source->block);
@@ -199,9 +199,9 @@ static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
         }
     }
     if (lp->predicate && lp->source && !passes(L, lp, idx)) {
-        if (lp->reason) /* time was up, or it was stopped */
+        if (fresh && late) /* time was up at the block before: that one was looked through, so that next(0) is of use */
             lp->left = 0;
-        else if (fresh && lp->slot)
+        else if (fresh && lp->slot && !lp->reason)
             end_if_over(lp);
         return false;
     }

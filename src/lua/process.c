@@ -1,7 +1,8 @@
-/* Terminals, files that are the same, and giving up root: for ringtap dump. Not part of the public module. */
+/* Terminals, files that are the same, giving up root: for the command. Not part of the public module. */
 #include "process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -91,12 +92,26 @@ static int drop_privileges(lua_State *L)
     return 1;
 }
 
+/*
+ * _keep_standard_files(): a descriptor 0, 1 or 2 that is closed would be given to the next thing that is opened, and
+ * what is meant for standard output would be sent by a packet socket. Put something there that fails when it is used.
+ */
+static int keep_standard_files(lua_State *L)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd)
+            return luaL_error(L, "standard files are closed and /dev/null can't be opened");
+    }
+    return 0;
+}
+
 void rtap_lua_open_process(lua_State *L, struct rtap_lua *S)
 {
     static const luaL_Reg functions[] = {
         {"_terminal", is_terminal},
         {"_same_file", same_file},
         {"_drop_privileges", drop_privileges},
+        {"_keep_standard_files", keep_standard_files},
         {NULL, NULL},
     };
 

@@ -4,7 +4,7 @@
 
 #include "rtap_lua.h"
 
-/* Adds _terminal, _same_file and _drop_privileges to the module table on top of the stack. */
+/* Adds its functions, whose names begin with _, to the module table on top of the stack. */
 void rtap_lua_open_process(lua_State *L, struct rtap_lua *S);
 
 #endif

@@ -107,7 +107,8 @@ static void put_padded(struct rtap_line_job *job, const char *s, size_t width)
 
 static void put_interface(struct rtap_line_job *job)
 {
-    put_padded(job, job->pkt->ifname != NULL ? job->pkt->ifname : "?", 6);
+    put_padded(job, job->pkt->ifname != NULL ? job->pkt->ifname : "?", 5);
+    LIT(job, " ");
     put_padded(job, rtap_line_direction(job->pkt), 4);
 }
 
