@@ -38,7 +38,7 @@ void rtap_lua_loop_end(struct rtap_lua_loop *lp, const char *reason)
     }
     if (!lp->reason)
         lp->reason = reason;
-    if (lp->between && lp->source)
+    if (lp->between && lp->owner && lp->source) /* an ended loop doesn't hear when its source is closed */
         lp->source->wake_fd = -1;
     lp->owner = NULL;
     lp->slot = NULL;

@@ -324,7 +324,7 @@ static int pkt_hex(lua_State *L)
     char *to = luaL_buffinitsize(L, &b, size);
 
     rtap_hex(p->data, p->caplen, true, to, size);
-    luaL_pushresultsize(&b, size - 1);
+    luaL_pushresultsize(&b, size > 1 ? size - 2 : 0); /* print() ends the last line */
     return 1;
 }
 
