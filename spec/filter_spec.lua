@@ -640,7 +640,7 @@ describe("one expression on every engine", function()
         end
         local in_kernel, seen = 0, 0
         for _, expr in ipairs(expressions) do
-            local some <close> = assert(ringtap.capture(ifname, { netns = ns.b, filter = expr, block_count = 4 }))
+            local some <close> = assert(ringtap.capture(ifname, { netns = ns.b, filter = expr, block_size = 65536, block_count = 512 }))
             support.must(ns:exec("a", send .. " " .. ns.a_if), stream)
             support.must(ns:exec("b", send .. " " .. ns.b_if), stream)
             local f, want = assert(filter.compile(expr, { linktype = linktype })), {}
@@ -654,6 +654,7 @@ describe("one expression on every engine", function()
             for i = 1, #got do
                 got[i] = hex(got[i])
             end
+            assert.equal(0, some:stats().dropped)
             assert.same(want, got, expr)
             if some:stats().filter_engine == "kernel" then
                 in_kernel = in_kernel + 1

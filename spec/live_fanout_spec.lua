@@ -26,7 +26,7 @@ end)
 teardown(support.cleanup)
 
 local function member(fanout, options, ifname)
-    local o = { direction = "in", filter = "udp", block_size = 65536, block_count = 4, fanout = fanout }
+    local o = { direction = "in", filter = "udp", block_size = 16384, block_count = 256, fanout = fanout }
     for k, v in pairs(options or {}) do
         o[k] = v
     end

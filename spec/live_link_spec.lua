@@ -205,7 +205,7 @@ describe("loopback #root", function()
         for _, ifname in ipairs { "lo", "any" } do
             for _, e in ipairs(expected) do
                 local src <close> = live.capture(ns, "b",
-                    { direction = e[1], filter = "udp and dst port 9", block_count = 4 }, ifname)
+                    { direction = e[1], filter = "udp and dst port 9", block_count = 64 }, ifname)
                 three()
                 local packets = collect(src, select(2, e[2]:gsub("%d", "")))
                 local shift = ifname == "any" and 6 or 0
@@ -224,8 +224,8 @@ describe("loopback #root", function()
     end)
 
     root_it("is Ethernet by itself, and has hardware type 772 within \"any\" (A28)", function()
-        local src <close> = live.capture(ns, "b", { block_count = 4, filter = "udp port 9" }, "lo")
-        local any <close> = live.capture(ns, "b", { block_count = 4, filter = "udp port 9" }, "any")
+        local src <close> = live.capture(ns, "b", { block_count = 64, filter = "udp port 9" }, "lo")
+        local any <close> = live.capture(ns, "b", { block_count = 64, filter = "udp port 9" }, "any")
         assert.same({ 1, 276 }, { src:linktype(), any:linktype() })
         three()
         local pkt = src:next(10)
@@ -269,7 +269,7 @@ describe("direction #root", function()
             ip link add p1 type veth peer name p2; ip link set p1 master br0 up; ip link set p2 up]])
         local sources = {}
         for _, ifname in ipairs { "veth_b", "br0", "p1" } do
-            sources[ifname] = live.capture(ns, "b", { filter = "ether proto 0x88b5", block_count = 4 }, ifname)
+            sources[ifname] = live.capture(ns, "b", { filter = "ether proto 0x88b5", block_count = 64 }, ifname)
         end
         live.send(ns, "a", { mac_frame(broadcast, 1) })
         for ifname, direction in pairs { veth_b = "in", br0 = "in", p1 = "out" } do

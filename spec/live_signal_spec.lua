@@ -153,7 +153,7 @@ describe("an event loop #root", function()
     end)
 
     root_it("can poll the descriptor, and ask how long it may wait", function()
-        local src <close> = live.capture(ns, "b", { filter = "udp and dst port 9" })
+        local src <close> = live.capture(ns, "b", { filter = "udp and dst port 9", direction = "in" })
         local fd = src:fd()
         assert.equal("integer", math.type(fd))
         assert.equal(fd, src:pollfd())

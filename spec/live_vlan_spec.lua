@@ -82,7 +82,7 @@ describe("tags #root", function()
         root_it("are cut by snaplen as if nobody had taken them out, side " .. side, function()
             for snaplen = 10, 20 do
                 local src <close> = live.capture(ns, side,
-                    { snaplen = snaplen, block_size = 65536, block_count = 1, direction = way[side] })
+                    { snaplen = snaplen, block_size = 4096, block_count = 32, direction = way[side] })
                 local frames = tagged_frames()
                 live.send(ns, "a", frames)
                 for i, pkt in ipairs(collect(src, #frames)) do
@@ -109,7 +109,7 @@ describe("tags #root", function()
     end
 
     root_it("are in large frames, in wrapped rings and in held packets as they are in the first one", function()
-        local src <close> = live.capture(ns, "b", { block_size = 16384, block_count = 8, latency = "low",
+        local src <close> = live.capture(ns, "b", { block_size = 16384, block_count = 16, latency = "low",
             filter = "ether proto 0x88b5 or ether proto 0x8100" })
         local payload = ("0123456789"):rep(145)
         local list, held = {}, {}
@@ -214,7 +214,9 @@ describe("any #root", function()
             local without <close> = any { ignore_vlan = true }
             local filtered <close> = any { filter = "udp port 53" }
             local none <close> = any { filter = "tcp or udp port 54" }
+            local everything <close> = any {} -- opened last, it has a packet when the others have it
             live.send(ns, "a", frames)
+            assert.equal(#frames, #collect(everything, #frames))
             assert(without:drain() and filtered:drain() and none:drain())
             local n = 0
             for pkt in without:packets() do

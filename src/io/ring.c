@@ -78,7 +78,8 @@ static bool has_second_tag(const uint8_t *data, uint32_t caplen, uint32_t len, u
 
     while (at + 2 <= caplen && is_tpid(rtap_be16(data + at)))
         at += 4;
-    if (is_tpid(type) || caplen < 6 || at + 2 > caplen || rtap_be16(data + at) != type)
+    /* 0x9100 is no tag to the kernel: it stands as the protocol whatever follows */
+    if (is_tpid(type) || type == ETH_P_QINQ1 || caplen < 6 || at + 2 > caplen || rtap_be16(data + at) != type)
         return false;
     if (type == ETH_P_IP)
         return data[0] >> 4 != 4 || (data[0] & 15) < 5 || rtap_be16(data + 2) > len;
