@@ -640,7 +640,8 @@ describe("one expression on every engine", function()
         end
         local in_kernel, seen = 0, 0
         for _, expr in ipairs(expressions) do
-            local some <close> = assert(ringtap.capture(ifname, { netns = ns.b, filter = expr, block_size = 65536, block_count = 512 }))
+            local some <close> = assert(ringtap.capture(ifname,
+                { netns = ns.b, filter = expr, block_size = 65536, block_count = 512 }))
             support.must(ns:exec("a", send .. " " .. ns.a_if), stream)
             support.must(ns:exec("b", send .. " " .. ns.b_if), stream)
             local f, want = assert(filter.compile(expr, { linktype = linktype })), {}

@@ -284,6 +284,7 @@ namespaces.__close = namespaces.delete
 ---@return support.namespaces
 function support.namespaces(options)
     options = options or {}
+    scratch("") -- made before, so undone after: deleting a namespace needs it
     local name = unique("rt")
     local ns = setmetatable({ a = name .. "a", b = name .. "b", a_if = "veth_a", b_if = "veth_b" }, namespaces)
     undo[#undo + 1] = function()

@@ -1,7 +1,8 @@
-/* luaopen_ringtap_core: one struct rtap_lua per Lua state, and every part of the binding puts its names in the table. */
+/* luaopen_ringtap_core: one struct rtap_lua per Lua state, and every part of the binding puts its names in the table.
+ */
+#include "lua/rtap_lua.h"
 #include <stdlib.h>
 #include <string.h>
-#include "lua/rtap_lua.h"
 
 __attribute__((visibility("default"))) int luaopen_ringtap_core(lua_State *L);
 

@@ -273,12 +273,9 @@ ssize_t rtap_input_read(struct rtap_input *in, uint8_t *dst, size_t size)
             return r;
     }
     switch (in->kind) {
-    case RTAP_INPUT_GZIP:
-        return read_gzip(in, dst, size);
-    case RTAP_INPUT_ZSTD:
-        return read_zstd(in, dst, size);
-    default:
-        return read_plain(in, dst, size);
+    case RTAP_INPUT_GZIP: return read_gzip(in, dst, size);
+    case RTAP_INPUT_ZSTD: return read_zstd(in, dst, size);
+    default: return read_plain(in, dst, size);
     }
 }
 

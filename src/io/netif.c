@@ -61,27 +61,17 @@ static void read_link(struct rtap_netif *n, const struct nlmsghdr *h)
     n->hatype = m->ifi_type;
     for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
         switch (a->rta_type & NLA_TYPE_MASK) {
-        case IFLA_IFNAME:
-            copy_text(n->name, sizeof(n->name), a);
-            break;
-        case IFLA_MTU:
-            n->mtu = number(a);
-            break;
-        case IFLA_NUM_RX_QUEUES:
-            n->rx_queues = number(a);
-            break;
-        case IFLA_NUM_TX_QUEUES:
-            n->tx_queues = number(a);
-            break;
+        case IFLA_IFNAME: copy_text(n->name, sizeof(n->name), a); break;
+        case IFLA_MTU: n->mtu = number(a); break;
+        case IFLA_NUM_RX_QUEUES: n->rx_queues = number(a); break;
+        case IFLA_NUM_TX_QUEUES: n->tx_queues = number(a); break;
         case IFLA_ADDRESS:
             n->address_len = (unsigned)RTA_PAYLOAD(a);
             if (n->address_len > sizeof(n->address))
                 n->address_len = sizeof(n->address);
             memcpy(n->address, RTA_DATA(a), n->address_len);
             break;
-        case IFLA_LINKINFO:
-            read_link_info(n, a);
-            break;
+        case IFLA_LINKINFO: read_link_info(n, a); break;
         }
     }
 }

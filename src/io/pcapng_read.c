@@ -168,12 +168,8 @@ static int if_options(struct rtap_savefile *f, struct rtap_pcapng_if *i, const u
 
     while (r == 0 && option_next(f, &p, end, &o)) {
         switch (o.code) {
-        case IF_NAME:
-            r = set_string(f, &i->name, o.value, o.length);
-            break;
-        case IF_DESCRIPTION:
-            r = set_string(f, &i->description, o.value, o.length);
-            break;
+        case IF_NAME: r = set_string(f, &i->name, o.value, o.length); break;
+        case IF_DESCRIPTION: r = set_string(f, &i->description, o.value, o.length); break;
         case IF_FILTER:
             if (o.length >= 1 && o.value[0] == 0) /* 0: a string; 1: BPF code */
                 r = set_string(f, &i->filter, o.value + 1, o.length - 1u);
@@ -190,8 +186,7 @@ static int if_options(struct rtap_savefile *f, struct rtap_pcapng_if *i, const u
             if (o.length == 1 && o.value[0] <= RTAP_EPB_FCS >> RTAP_EPB_FCS_SHIFT)
                 i->epb_flags = (uint32_t)o.value[0] << RTAP_EPB_FCS_SHIFT;
             break;
-        default:
-            break;
+        default: break;
         }
     }
     return r;
@@ -284,19 +279,13 @@ static int read_section(struct rtap_savefile *f, const uint8_t *p)
 static uint32_t min_size(uint32_t type)
 {
     switch (type) {
-    case BLOCK_SECTION:
-        return 28;
-    case BLOCK_INTERFACE:
-        return 20;
-    case BLOCK_SIMPLE:
-        return 16;
-    case BLOCK_STATISTICS:
-        return 24;
+    case BLOCK_SECTION: return 28;
+    case BLOCK_INTERFACE: return 20;
+    case BLOCK_SIMPLE: return 16;
+    case BLOCK_STATISTICS: return 24;
     case BLOCK_PACKET:
-    case BLOCK_ENHANCED:
-        return PACKET_HEAD + 4;
-    default:
-        return MIN_BLOCK;
+    case BLOCK_ENHANCED: return PACKET_HEAD + 4;
+    default: return MIN_BLOCK;
     }
 }
 
@@ -367,14 +356,9 @@ static int read_other(struct rtap_savefile *f, uint32_t type, uint32_t size)
         f->ng.in_section = true;
         f->ng.first = f->ng.count;
         break;
-    case BLOCK_INTERFACE:
-        r = read_interface(f, p, size);
-        break;
-    case BLOCK_STATISTICS:
-        read_statistics(f, p, size);
-        break;
-    default: /* name resolution, decryption secrets, custom and unknown blocks */
-        break;
+    case BLOCK_INTERFACE: r = read_interface(f, p, size); break;
+    case BLOCK_STATISTICS: read_statistics(f, p, size); break;
+    default: /* name resolution, decryption secrets, custom and unknown blocks */ break;
     }
     if (r == 0)
         f->pos += size;

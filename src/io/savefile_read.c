@@ -159,12 +159,9 @@ uint32_t rtap_linktype_max_caplen(uint16_t linktype)
     case 220: /* USB_LINUX_MMAPPED */
     case 231: /* DBUS */
     case 249: /* USBPCAP */
-    case 266: /* USB_DARWIN */
-        return 128u << 20;
-    case 279: /* EBHSCR */
-        return 8u << 20;
-    default:
-        return RTAP_MAX_CAPLEN;
+    case 266: /* USB_DARWIN */ return 128u << 20;
+    case 279: /* EBHSCR */ return 8u << 20;
+    default: return RTAP_MAX_CAPLEN;
     }
 }
 

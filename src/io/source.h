@@ -24,9 +24,9 @@ struct rtap_block {
 };
 
 enum rtap_next {
-    RTAP_AGAIN = 0,  /* nothing now: wait */
-    RTAP_PACKET = 1, /* *pkt is filled in and points into source->block */
-    RTAP_END = 2,    /* no more packets, ever */
+    RTAP_AGAIN = 0,    /* nothing now: wait */
+    RTAP_PACKET = 1,   /* *pkt is filled in and points into source->block */
+    RTAP_END = 2,      /* no more packets, ever */
     RTAP_REJECTED = 3, /* a block's worth was rejected by the filter: look at the clock, call again */
 };
 

@@ -5,9 +5,9 @@
 #include "../packet/line.h"
 #include "sink.h"
 
-/* fd is taken over, on success only; `name` is for messages. The style is copied, with its state set back. line_buffered
- * (or a terminal at fd) writes after every packet; otherwise the caller kicks when it has nothing else to do. 0 or
- * -errno. */
+/* fd is taken over, on success only; `name` is for messages. The style is copied, with its state set back.
+ * line_buffered (or a terminal at fd) writes after every packet; otherwise the caller kicks when it has nothing else to
+ * do. 0 or -errno. */
 int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struct rtap_line_style *style,
                    bool line_buffered, char *err, size_t errlen);
 

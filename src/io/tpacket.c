@@ -305,13 +305,41 @@ static void unmap(struct tpacket *t)
     t->fd = -1;
 }
 
-/* With packets still held the ring must stay mapped, and a mapped ring keeps its socket alive: make it deaf. */
+/*
+ * Packets are still held: put a copy of their blocks, in ordinary memory, where the ring is mapped. They keep their
+ * addresses, and the socket can end now; else it would live as long as the mapping, take its share of a fanout group
+ * and stay in /proc/net/packet. Without the memory for that it lives on, deaf.
+ */
+static void replace_ring(struct tpacket *t)
+{
+    uint8_t *copy = mmap(NULL, t->map_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (copy == MAP_FAILED)
+        return;
+    for (uint32_t i = 0; i < t->ring.block_count; i++)
+        if (t->ring.blocks[i].block.pins)
+            memcpy(copy + (size_t)i * t->ring.block_size, t->ring.blocks[i].memory, t->ring.block_size);
+    if (mremap(copy, t->map_size, t->map_size, MREMAP_MAYMOVE | MREMAP_FIXED, t->map) == MAP_FAILED) {
+        munmap(copy, t->map_size);
+        return;
+    }
+    close(t->fd);
+    t->fd = -1;
+}
+
 static void tpacket_close(struct rtap_source *s)
 {
     struct tpacket *t = (struct tpacket *)s;
+    bool held = false;
 
     fold_statistics(t);
+    if (t->fd < 0 || !t->map)
+        return;
     attach_reject_all(t);
+    for (uint32_t i = 0; i < t->ring.block_count; i++)
+        held = held || t->ring.blocks[i].block.pins > (s->block == &t->ring.blocks[i].block);
+    if (held)
+        replace_ring(t);
 }
 
 static void tpacket_destroy(struct rtap_source *s)

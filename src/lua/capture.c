@@ -1,11 +1,11 @@
 /* ringtap.capture and ringtap.memory: opening the two sources that are rings. */
+#include "../io/memory.h"
+#include "../io/tpacket.h"
+#include "rtap_lua.h"
 #include <errno.h>
 #include <linux/filter.h>
 #include <stddef.h>
 #include <string.h>
-#include "../io/memory.h"
-#include "../io/tpacket.h"
-#include "rtap_lua.h"
 
 #define MAX_SIZE (1ll << 44)
 
@@ -172,9 +172,7 @@ static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct 
 
     memset(p, 0, sizeof(*p));
     switch (lua_rawgeti(L, 1, i)) {
-    case LUA_TSTRING:
-        p->data = (const uint8_t *)lua_tolstring(L, -1, &n);
-        break;
+    case LUA_TSTRING: p->data = (const uint8_t *)lua_tolstring(L, -1, &n); break;
     case LUA_TTABLE:
         lua_getfield(L, -1, "time");
         p->time = luaL_optinteger(L, -1, 0);
@@ -231,13 +229,7 @@ static int memory(lua_State *L)
     at = lua_gettop(L);
     r = rtap_memory_open(&u->source, pkts, (size_t)count, (uint16_t)o.linktype, (uint32_t)o.block_size,
                          (uint64_t)o.repeat, err, sizeof(err));
-    if (r < 0)
-        return rtap_lua_fail(L, r, err);
-    r = o.filter ? rtap_lua_source_set_filter(L, S, at, o.filter) : 0;
-    if (r < 0)
-        return rtap_lua_fail(L, r, u->source->error);
-    lua_settop(L, at);
-    return 1;
+    return rtap_lua_source_opened(L, S, at, r, err, o.filter);
 }
 
 void rtap_lua_open_capture(lua_State *L, struct rtap_lua *S)

@@ -2,15 +2,15 @@
  * Passing packets from a source to a sink in C, the signals that end such a loop cleanly, and the sink that prints.
  * ringtap dump is these three.
  */
+#include "../io/text_sink.h"
+#include "loop.h"
+#include "sink.h"
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-#include "../io/text_sink.h"
-#include "loop.h"
-#include "sink.h"
 
 /* ------------------------------------------------------------------ signals */
 
@@ -93,7 +93,7 @@ static int signals_close(lua_State *L)
 /* ------------------------------------------------------------------ forward */
 
 struct forward {
-    struct rtap_sink *sink;
+    struct rtap_lua_sink *to;
     struct signals *signals;
     bool draining;
 };
@@ -106,11 +106,11 @@ static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting
     int r;
 
     if (waiting) {
-        r = rtap_lua_sink_kick(L, f->sink);
+        r = rtap_lua_sink_kick(L, f->to);
         if (r < 0)
-            luaL_error(L, "%s", f->sink->error);
+            luaL_error(L, "%s", f->to->sink->error);
     }
-    if (!f->signals || !take_signal(f->signals))
+    if (!lp->source || !f->signals || !take_signal(f->signals))
         return;
     if (f->draining || !lp->source->ops->drain) {
         lp->left = 0;
@@ -133,7 +133,8 @@ static const struct rtap_option forward_options[] = {
     {NULL, 0, 0, 0, 0, NULL},
 };
 
-/* forward(source, sink [, fn [, options]]): the number of packets passed on, and why it ended; or nil, message, errno */
+/* forward(source, sink [, fn [, options]]): the number of packets passed on, and why it ended; or nil, message, errno
+ */
 static int forward(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
@@ -152,7 +153,7 @@ static int forward(lua_State *L)
     rtap_lua_options(L, 4, "forward", forward_options, &o);
     f = lua_newuserdatauv(L, sizeof(*f), 0); /* outlives this frame if an error is raised in it */
     memset(f, 0, sizeof(*f));
-    f->sink = rtap_lua_check_sink(L, S, 2)->sink;
+    f->to = rtap_lua_check_sink(L, S, 2);
     if (o.signals)
         f->signals = rtap_lua_check(L, o.signals, S->mt_signals, "signals");
     lp = rtap_lua_loop_new(L, S, 1, &o);
@@ -170,21 +171,26 @@ static int forward(lua_State *L)
             lua_call(L, 1, 1);
             pass = lua_toboolean(L, -1);
             lua_pop(L, 1);
-            f->sink = rtap_lua_check_sink(L, S, 2)->sink; /* it may have closed something */
             if (!pass)
                 continue;
-            if (!lp->slot)
-                break;
         }
-        r = rtap_lua_sink_send(L, f->sink, &lp->slot->pkt);
+        do {
+            rtap_lua_check_sink(L, S, 2); /* fn and hooks may have closed something */
+            if (!lp->slot)
+                luaL_error(L, "the source was closed while a loop was running");
+            r = rtap_sink_send(f->to->sink, &lp->slot->pkt);
+            if (r == -EINTR)
+                rtap_lua_interrupt(L);
+        } while (r == -EINTR);
         if (r < 0)
             break;
         n++;
     }
+    rtap_lua_check_sink(L, S, 2);
     if (r == 0)
-        r = rtap_lua_sink_kick(L, f->sink);
+        r = rtap_lua_sink_kick(L, f->to);
     if (r < 0)
-        return rtap_lua_fail(L, r, f->sink->error);
+        return rtap_lua_fail(L, r, f->to->sink->error);
     lua_pushinteger(L, n);
     lua_pushstring(L, lp->reason);
     return 2;
@@ -249,7 +255,10 @@ static int text(lua_State *L)
 void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S)
 {
     static const luaL_Reg functions[] = {
-        {"forward", forward}, {"signals", signals_new}, {"text", text}, {NULL, NULL},
+        {"forward", forward},
+        {"signals", signals_new},
+        {"text", text},
+        {NULL, NULL},
     };
     static const luaL_Reg signals_methods[] = {{"take", signals_take}, {"close", signals_close}, {NULL, NULL}};
     static const luaL_Reg signals_meta[] = {{"__gc", signals_close}, {"__close", signals_close}, {NULL, NULL}};

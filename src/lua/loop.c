@@ -212,10 +212,28 @@ static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
     return true;
 }
 
+/* A slot whose generations come to their end is left for good. A block never has as many packets as are left then. */
+static void renew_slot(lua_State *L, struct rtap_lua_loop *lp)
+{
+    struct rtap_slot *old = lp->slot, *fresh = rtap_lua_slot_new(L, RTAP_STATE(L));
+
+    if (lp->slot != old) { /* it may have collected garbage, and a finalizer may have closed the source */
+        rtap_lua_slot_free(fresh);
+        return;
+    }
+    fresh->pkt = old->pkt;
+    fresh->block = old->block;
+    old->block = NULL;
+    lp->slot = fresh;
+    rtap_lua_slot_free(old);
+}
+
 bool rtap_lua_loop_slow(lua_State *L, struct rtap_lua_loop *lp, int idx, int r)
 {
+    if (lp->slot && (lp->slot->handle & RTAP_HANDLE_GEN_MASK) > RTAP_HANDLE_GEN_MASK - (1ull << 32))
+        renew_slot(L, lp);
     for (;;) {
-        if (r == RTAP_PACKET) {
+        if (r == RTAP_PACKET && lp->source) {
             if (accept(L, lp, idx))
                 return true;
         } else if (lp->left > 0) {

@@ -1,6 +1,6 @@
 /*
- * A loop: one walk over a source by packets, each, bytes, next or forward. It owns a slot, so that what it showed last is
- * recognised as stale, and pins the block that it shows a packet of.
+ * A loop: one walk over a source by packets, each, bytes, next or forward. It owns a slot, so that what it showed last
+ * is recognised as stale, and pins the block that it shows a packet of.
  */
 #ifndef RTAP_LUA_LOOP_H
 #define RTAP_LUA_LOOP_H
@@ -18,8 +18,8 @@ struct rtap_lua_loop {
     const char *reason;            /* why it ended: "count", "duration", "idle", "stopped", "end" */
     uint64_t idle_mark;            /* source->delivered when the idle clock started */
     int64_t idle_since;
-    bool predicate;                /* the source has a Lua predicate: user value 1 of the source */
-    bool closed;                   /* the source was closed under it */
+    bool predicate; /* the source has a Lua predicate: user value 1 of the source */
+    bool closed;    /* the source was closed under it */
     /* forward: called before each wait and at each new block; may be NULL */
     void (*between)(lua_State *L, struct rtap_lua_loop *lp, bool waiting);
     void *context;

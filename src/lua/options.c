@@ -1,4 +1,5 @@
-/* Reading option tables: unknown names, wrong types and values out of range raise, and the message says what is right. */
+/* Reading option tables: unknown names, wrong types and values out of range raise, and the message says what is right.
+ */
 #include "rtap_lua.h"
 
 #include <math.h>
@@ -70,7 +71,8 @@ static void read_seconds(lua_State *L, const char *what, const struct rtap_optio
     ns = n * 1e9;
     if (isnan(n) || ns < (lua_Number)o->min || (o->max != INT64_MAX && ns > (lua_Number)o->max))
         luaL_error(L, "%s: option '%s' = %f: out of range (%f to %s seconds)", what, o->name, n,
-                   (lua_Number)o->min / 1e9, o->max == INT64_MAX ? "any number of" : lua_pushfstring(L, "%f", (lua_Number)o->max / 1e9));
+                   (lua_Number)o->min / 1e9,
+                   o->max == INT64_MAX ? "any number of" : lua_pushfstring(L, "%f", (lua_Number)o->max / 1e9));
     *to = ns >= 9.2e18 ? INT64_MAX : (int64_t)ns;
 }
 
@@ -119,12 +121,8 @@ static bool read_one(lua_State *L, const char *what, const struct rtap_option *o
             wrong_type(L, what, o->name, "true or false");
         *(bool *)to = lua_toboolean(L, -1);
         break;
-    case RTAP_OPT_INT:
-        read_int(L, what, o, to);
-        break;
-    case RTAP_OPT_SECONDS:
-        read_seconds(L, what, o, to);
-        break;
+    case RTAP_OPT_INT: read_int(L, what, o, to); break;
+    case RTAP_OPT_SECONDS: read_seconds(L, what, o, to); break;
     case RTAP_OPT_STRING:
         if (lua_type(L, -1) != LUA_TSTRING)
             wrong_type(L, what, o->name, "a string");
@@ -132,12 +130,8 @@ static bool read_one(lua_State *L, const char *what, const struct rtap_option *o
         if (strlen(*(const char **)to) != lua_rawlen(L, -1))
             luaL_error(L, "%s: option '%s' has a NUL byte in it", what, o->name);
         break;
-    case RTAP_OPT_ENUM:
-        read_enum(L, what, o, to);
-        break;
-    case RTAP_OPT_VALUE:
-        *(int *)to = lua_gettop(L);
-        return true;
+    case RTAP_OPT_ENUM: read_enum(L, what, o, to); break;
+    case RTAP_OPT_VALUE: *(int *)to = lua_gettop(L); return true;
     }
     return false;
 }

@@ -56,7 +56,7 @@ void rtap_lua_slot_free(struct rtap_slot *slot);                       /* stale 
 
 static inline void rtap_lua_slot_step(struct rtap_slot *slot)
 {
-    slot->handle++; /* rtap_lua_slot_new gave a start that leaves the generation room; see packet.c for its end */
+    slot->handle++; /* rtap_lua_slot_new gave a start that leaves the generation room; see handle.c for its end */
 }
 
 /* --- options (options.c) --- */
@@ -109,6 +109,10 @@ struct rtap_lua_source *rtap_lua_check_source(lua_State *L, struct rtap_lua *S, 
 /* Set the filter option value at idx (string, filter object or function; nil: none) on an open source.
  * 0, or -errno with the sentence in source->error. */
 int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx, int idx);
+
+/* The end of opening the source at `at`: r and err are how it went; sets the filter option (0: none) and returns the
+ * source, or nil, message, errno. */
+int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter);
 
 /* --- filters (filter.c) --- */
 /* The filter at idx (an expression, or a ringtap.filter value) for a link type: a new reference in *out, NULL for nil.

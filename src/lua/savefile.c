@@ -1,4 +1,6 @@
 /* ringtap.read and ringtap.write: opening capture files. */
+#include "../io/savefile.h"
+#include "sink.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -7,8 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "../io/savefile.h"
-#include "sink.h"
 
 int rtap_lua_own_descriptor(lua_State *L, luaL_Stream *f)
 {
@@ -78,13 +78,7 @@ static int read_file(lua_State *L)
     r = rtap_read_open(&u->source, &cfg, err, sizeof(err));
     if (r == -EINTR)
         rtap_lua_interrupt(L);
-    if (r < 0)
-        return rtap_lua_fail(L, r, err);
-    r = o.filter ? rtap_lua_source_set_filter(L, S, at, o.filter) : 0;
-    if (r < 0)
-        return rtap_lua_fail(L, r, u->source->error);
-    lua_settop(L, at);
-    return 1;
+    return rtap_lua_source_opened(L, S, at, r, err, o.filter);
 }
 
 struct write_options {

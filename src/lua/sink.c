@@ -1,4 +1,5 @@
-/* The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes with. */
+/* The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes
+ * with. */
 #include "sink.h"
 
 #include <errno.h>
@@ -28,23 +29,38 @@ static struct rtap_lua_sink *self(lua_State *L)
     return rtap_lua_check_sink(L, RTAP_STATE(L), 1);
 }
 
-/* A signal ended a wait for a pipe: nothing is lost, so the hook runs (and may raise) and it is tried again. */
-int rtap_lua_sink_send(lua_State *L, struct rtap_sink *k, const struct rtap_pkt *pkt)
+/* -EINTR from a sink: a signal ended a wait for a pipe. Nothing is lost, so the hook runs and it is tried again. The
+ * hook may raise, and may have closed anything. */
+int rtap_lua_sink_kick(lua_State *L, struct rtap_lua_sink *u)
 {
-    int r;
+    for (;;) {
+        int r = u->sink->ops->kick(u->sink);
 
-    while ((r = rtap_sink_send(k, pkt)) == -EINTR)
+        if (r != -EINTR)
+            return r;
         rtap_lua_interrupt(L);
-    return r;
+        if (!u->sink)
+            luaL_error(L, "attempt to use a closed sink");
+    }
 }
 
-int rtap_lua_sink_kick(lua_State *L, struct rtap_sink *k)
+/* A string as a packet: now, unless a time is given. */
+static void packet_of_string(lua_State *L, const struct rtap_lua_sink *u, struct rtap_pkt *p)
 {
-    int r;
+    struct timespec ts;
+    size_t n;
 
-    while ((r = k->ops->kick(k)) == -EINTR)
-        rtap_lua_interrupt(L);
-    return r;
+    memset(p, 0, sizeof(*p));
+    p->data = (const uint8_t *)lua_tolstring(L, 2, &n);
+    luaL_argcheck(L, n <= 1 << 28, 2, "string too long for a packet");
+    p->caplen = p->len = (uint32_t)n;
+    p->linktype = u->linktype;
+    if (lua_isnoneornil(L, 3)) {
+        clock_gettime(CLOCK_REALTIME, &ts);
+        p->time = ts.tv_sec * 1000000000ll + ts.tv_nsec;
+    } else {
+        p->time = luaL_checkinteger(L, 3);
+    }
 }
 
 /* sink:send(packet | string [, time]): true, or nil, message, errno */
@@ -52,27 +68,18 @@ static int sink_send(lua_State *L)
 {
     struct rtap_lua_sink *u = self(L);
     struct rtap_pkt made;
-    const struct rtap_pkt *p = &made;
-    struct timespec ts;
-    size_t n;
+    bool is_string = lua_type(L, 2) == LUA_TSTRING;
     int r;
 
-    if (lua_type(L, 2) == LUA_TSTRING) {
-        memset(&made, 0, sizeof(made));
-        made.data = (const uint8_t *)lua_tolstring(L, 2, &n);
-        luaL_argcheck(L, n <= 1 << 28, 2, "string too long for a packet");
-        made.caplen = made.len = (uint32_t)n;
-        made.linktype = u->linktype;
-        if (lua_isnoneornil(L, 3)) {
-            clock_gettime(CLOCK_REALTIME, &ts);
-            made.time = ts.tv_sec * 1000000000ll + ts.tv_nsec;
-        } else {
-            made.time = luaL_checkinteger(L, 3);
-        }
-    } else {
-        p = rtap_lua_check_pkt(L, RTAP_STATE(L), 2);
+    if (is_string)
+        packet_of_string(L, u, &made);
+    for (;;) {
+        r = rtap_sink_send(u->sink, is_string ? &made : rtap_lua_check_pkt(L, RTAP_STATE(L), 2));
+        if (r != -EINTR)
+            break;
+        rtap_lua_interrupt(L);
+        self(L);
     }
-    r = rtap_lua_sink_send(L, u->sink, p);
     if (r == -EAGAIN) {
         luaL_pushfail(L);
         lua_pushliteral(L, "full");
@@ -87,11 +94,11 @@ static int sink_send(lua_State *L)
 /* sink:flush() */
 static int sink_flush(lua_State *L)
 {
-    struct rtap_sink *k = self(L)->sink;
-    int r = rtap_lua_sink_kick(L, k);
+    struct rtap_lua_sink *u = self(L);
+    int r = rtap_lua_sink_kick(L, u);
 
     if (r < 0)
-        return rtap_lua_fail(L, r, k->error);
+        return rtap_lua_fail(L, r, u->sink->error);
     lua_pushboolean(L, 1);
     return 1;
 }
@@ -128,7 +135,8 @@ static int sink_kind(lua_State *L)
     return 1;
 }
 
-/* sink:close(): true, or nil, message, errno when what was left could not be passed on; the sink is closed all the same */
+/* sink:close(): true, or nil, message, errno when what was left could not be passed on; the sink is closed all the same
+ */
 static int sink_close(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
@@ -167,7 +175,10 @@ static const luaL_Reg methods[] = {
 };
 
 static const luaL_Reg metamethods[] = {
-    {"__gc", sink_close}, {"__close", sink_close}, {"__tostring", sink_tostring}, {NULL, NULL},
+    {"__gc", sink_close},
+    {"__close", sink_close},
+    {"__tostring", sink_tostring},
+    {NULL, NULL},
 };
 
 void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S)

@@ -11,8 +11,7 @@ struct rtap_lua_sink {
 
 struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S);
 struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int idx); /* raises when closed */
-int rtap_lua_sink_send(lua_State *L, struct rtap_sink *k, const struct rtap_pkt *pkt); /* 0, -errno; may raise */
-int rtap_lua_sink_kick(lua_State *L, struct rtap_sink *k);
+int rtap_lua_sink_kick(lua_State *L, struct rtap_lua_sink *u);                        /* 0 or -errno; may raise */
 /* A descriptor of our own for an open Lua file; raises when it is closed. */
 int rtap_lua_own_descriptor(lua_State *L, luaL_Stream *f);
 /* A file sink's Interface Statistics Block: what the source has counted until now. */

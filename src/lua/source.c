@@ -2,11 +2,11 @@
  * The source type: the verbs that every source has. User value 1 of a source is its Lua predicate, if it has one, 2 the
  * loop that next() uses.
  */
+#include "../packet/line.h"
+#include "loop.h"
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
-#include "../packet/line.h"
-#include "loop.h"
 
 static const struct rtap_option bytes_options[] = {
     {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
@@ -241,6 +241,23 @@ int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx,
     return 0;
 }
 
+int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter)
+{
+    struct rtap_lua_source *u = lua_touserdata(L, at);
+
+    if (r < 0)
+        return rtap_lua_fail(L, r, err);
+    r = filter ? rtap_lua_source_set_filter(L, S, at, filter) : 0;
+    if (r < 0) {
+        rtap_lua_fail(L, r, u->source->error);
+        rtap_source_close(u->source);
+        u->source = NULL;
+        return 3;
+    }
+    lua_settop(L, at);
+    return 1;
+}
+
 /* src:filter(expr | filter | function | nil): src, or nil, message, errno and the old one stays */
 static int source_filter(lua_State *L)
 {
@@ -421,19 +438,37 @@ static int source_tostring(lua_State *L)
 }
 
 static const luaL_Reg methods[] = {
-    {"packets", source_packets}, {"each", source_each},   {"bytes", source_bytes},     {"next", source_next},
-    {"filter", source_filter},   {"stats", source_stats}, {"stop", source_stop},       {"drain", source_drain},
-    {"fd", source_fd},           {"pollfd", source_fd},   {"events", source_events},   {"timeout", source_timeout},
-    {"linktype", source_linktype}, {"name", source_name}, {"kind", source_kind},
-    {"interfaces", source_interfaces}, {"close", source_close}, {NULL, NULL},
+    {"packets", source_packets},
+    {"each", source_each},
+    {"bytes", source_bytes},
+    {"next", source_next},
+    {"filter", source_filter},
+    {"stats", source_stats},
+    {"stop", source_stop},
+    {"drain", source_drain},
+    {"fd", source_fd},
+    {"pollfd", source_fd},
+    {"events", source_events},
+    {"timeout", source_timeout},
+    {"linktype", source_linktype},
+    {"name", source_name},
+    {"kind", source_kind},
+    {"interfaces", source_interfaces},
+    {"close", source_close},
+    {NULL, NULL},
 };
 
 static const luaL_Reg metamethods[] = {
-    {"__gc", source_close}, {"__close", source_close}, {"__tostring", source_tostring}, {NULL, NULL},
+    {"__gc", source_close},
+    {"__close", source_close},
+    {"__tostring", source_tostring},
+    {NULL, NULL},
 };
 
 static const luaL_Reg loop_metamethods[] = {
-    {"__gc", loop_close}, {"__close", loop_close}, {NULL, NULL},
+    {"__gc", loop_close},
+    {"__close", loop_close},
+    {NULL, NULL},
 };
 
 void rtap_lua_open_source(lua_State *L, struct rtap_lua *S)

@@ -168,9 +168,7 @@ int rtap_lua_unpack(lua_State *L, const struct rtap_pkt *pkt)
         count++;
         switch (k) {
         case K_INT:
-        case K_UINT:
-            lua_pushinteger(L, load_int(L, p, size, c.little, k == K_INT));
-            break;
+        case K_UINT: lua_pushinteger(L, load_int(L, p, size, c.little, k == K_INT)); break;
         case K_FLOAT:
             load_bytes(&f, p, sizeof(f), c.little);
             lua_pushnumber(L, (lua_Number)f);
@@ -179,9 +177,7 @@ int rtap_lua_unpack(lua_State *L, const struct rtap_pkt *pkt)
             load_bytes(&d, p, sizeof(d), c.little);
             lua_pushnumber(L, (lua_Number)d);
             break;
-        case K_CHAR:
-            lua_pushlstring(L, (const char *)p, (size_t)size);
-            break;
+        case K_CHAR: lua_pushlstring(L, (const char *)p, (size_t)size); break;
         case K_STRING:
             len = (size_t)load_int(L, p, size, c.little, false);
             luaL_argcheck(L, len <= n - pos - (size_t)size, 2, "packet too short");
@@ -198,9 +194,7 @@ int rtap_lua_unpack(lua_State *L, const struct rtap_pkt *pkt)
         }
         case K_PAD:
         case K_ALIGN:
-        case K_NONE:
-            count--;
-            break;
+        case K_NONE: count--; break;
         }
         pos += (size_t)size;
     }

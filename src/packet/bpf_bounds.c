@@ -25,42 +25,28 @@ static uint32_t bound_alu(uint16_t code, uint32_t a, uint32_t x, uint32_t k)
     uint32_t v = by_k ? k : x;
 
     switch (BPF_OP(code)) {
-    case BPF_ADD:
-        return saturate((uint64_t)a + v);
-    case BPF_MUL:
-        return saturate((uint64_t)a * v);
-    case BPF_DIV:
-        return by_k && k > 0 ? a / k : a;
-    case BPF_MOD:
-        return v > 0 && v - 1 < a ? v - 1 : a;
-    case BPF_AND:
-        return a < v ? a : v;
+    case BPF_ADD: return saturate((uint64_t)a + v);
+    case BPF_MUL: return saturate((uint64_t)a * v);
+    case BPF_DIV: return by_k && k > 0 ? a / k : a;
+    case BPF_MOD: return v > 0 && v - 1 < a ? v - 1 : a;
+    case BPF_AND: return a < v ? a : v;
     case BPF_OR:
-    case BPF_XOR:
-        return all_ones(a | v);
-    case BPF_LSH:
-        return by_k && k < 32 ? saturate((uint64_t)a << k) : a == 0 ? 0 : UINT32_MAX;
-    case BPF_RSH:
-        return by_k && k < 32 ? a >> k : a;
-    default: /* SUB, NEG */
-        return UINT32_MAX;
+    case BPF_XOR: return all_ones(a | v);
+    case BPF_LSH: return by_k && k < 32 ? saturate((uint64_t)a << k) : a == 0 ? 0 : UINT32_MAX;
+    case BPF_RSH: return by_k && k < 32 ? a >> k : a;
+    default: /* SUB, NEG */ return UINT32_MAX;
     }
 }
 
 static uint32_t bound_load(const struct sock_filter *p, const struct rtap_bpf_bounds *b)
 {
     switch (BPF_MODE(p->code)) {
-    case BPF_IMM:
-        return p->k;
-    case BPF_MEM:
-        return b->mem[p->k];
-    case BPF_MSH:
-        return 60;
+    case BPF_IMM: return p->k;
+    case BPF_MEM: return b->mem[p->k];
+    case BPF_MSH: return 60;
     case BPF_ABS:
-    case BPF_IND:
-        return BPF_SIZE(p->code) == BPF_B ? 0xff : BPF_SIZE(p->code) == BPF_H ? 0xffff : UINT32_MAX;
-    default: /* LEN */
-        return UINT32_MAX;
+    case BPF_IND: return BPF_SIZE(p->code) == BPF_B ? 0xff : BPF_SIZE(p->code) == BPF_H ? 0xffff : UINT32_MAX;
+    default: /* LEN */ return UINT32_MAX;
     }
 }
 
@@ -98,21 +84,11 @@ struct rtap_bpf_bounds *rtap_bpf_find_bounds(const struct sock_filter *insns, un
             continue;
         b = all[i];
         switch (BPF_CLASS(p->code)) {
-        case BPF_LD:
-            b.a = bound_load(p, &b);
-            break;
-        case BPF_LDX:
-            b.x = bound_load(p, &b);
-            break;
-        case BPF_ST:
-            b.mem[p->k] = b.a;
-            break;
-        case BPF_STX:
-            b.mem[p->k] = b.x;
-            break;
-        case BPF_ALU:
-            b.a = bound_alu(p->code, b.a, b.x, p->k);
-            break;
+        case BPF_LD: b.a = bound_load(p, &b); break;
+        case BPF_LDX: b.x = bound_load(p, &b); break;
+        case BPF_ST: b.mem[p->k] = b.a; break;
+        case BPF_STX: b.mem[p->k] = b.x; break;
+        case BPF_ALU: b.a = bound_alu(p->code, b.a, b.x, p->k); break;
         case BPF_MISC:
             if (BPF_MISCOP(p->code) == BPF_TAX)
                 b.x = b.a;
@@ -127,8 +103,7 @@ struct rtap_bpf_bounds *rtap_bpf_find_bounds(const struct sock_filter *insns, un
                 merge(&all[i + 1 + p->jf], &b);
             }
             continue;
-        default: /* RET */
-            continue;
+        default: /* RET */ continue;
         }
         merge(&all[i + 1], &b);
     }

@@ -92,9 +92,7 @@ static void put_part(struct rewrite *w, uint32_t offset, unsigned n)
     uint32_t mask = n < 4 ? (1u << 8 * n) - 1 : UINT32_MAX;
 
     switch (region->source) {
-    case RTAP_LOAD_DATA:
-        put(w, BPF_LD | BPF_ABS | code_of(n), offset + (uint32_t)region->delta);
-        break;
+    case RTAP_LOAD_DATA: put(w, BPF_LD | BPF_ABS | code_of(n), offset + (uint32_t)region->delta); break;
     case RTAP_LOAD_AUX:
         put(w, BPF_LD | BPF_ABS | BPF_W, (uint32_t)SKF_AD_OFF + region->value);
         if (shift > 0)
@@ -102,12 +100,8 @@ static void put_part(struct rewrite *w, uint32_t offset, unsigned n)
         if (first > 0)
             put(w, BPF_ALU | BPF_AND | BPF_K, mask);
         break;
-    case RTAP_LOAD_CONST:
-        put(w, BPF_LD | BPF_IMM, region->value >> shift & mask);
-        break;
-    default:
-        w->error = -ENOTSUP;
-        break;
+    case RTAP_LOAD_CONST: put(w, BPF_LD | BPF_IMM, region->value >> shift & mask); break;
+    default: w->error = -ENOTSUP; break;
     }
 }
 
@@ -309,50 +303,36 @@ static void rewrite_ret(struct rewrite *w, const struct sock_filter *p)
 static void rewrite_ld(struct rewrite *w, const struct sock_filter *p, const struct rtap_bpf_bounds *b)
 {
     switch (BPF_MODE(p->code)) {
-    case BPF_ABS:
-        put_abs(w, p->k, size_of(p->code));
-        break;
-    case BPF_IND:
-        rewrite_ind(w, p, b);
-        break;
+    case BPF_ABS: put_abs(w, p->k, size_of(p->code)); break;
+    case BPF_IND: rewrite_ind(w, p, b); break;
     case BPF_LEN:
         put(w, p->code, 0);
         if (w->map->len_delta != 0)
             put(w, BPF_ALU | BPF_ADD | BPF_K, (uint32_t)w->map->len_delta);
         break;
-    default:
-        put(w, p->code, p->k);
-        break;
+    default: put(w, p->code, p->k); break;
     }
 }
 
 static void rewrite_one(struct rewrite *w, const struct sock_filter *p, const struct rtap_bpf_bounds *b, uint32_t next)
 {
     switch (BPF_CLASS(p->code)) {
-    case BPF_LD:
-        rewrite_ld(w, p, b);
-        break;
+    case BPF_LD: rewrite_ld(w, p, b); break;
     case BPF_LDX:
         if (BPF_MODE(p->code) == BPF_MSH || BPF_MODE(p->code) == BPF_LEN)
             rewrite_ldx(w, p);
         else
             put(w, p->code, p->k);
         break;
-    case BPF_ALU:
-        rewrite_alu(w, p, b);
-        break;
+    case BPF_ALU: rewrite_alu(w, p, b); break;
     case BPF_JMP:
         if (BPF_OP(p->code) == BPF_JA)
             rtap_asm_goto(&w->out, next + p->k);
         else
             rtap_asm_jump(&w->out, p->code, p->k, next + p->jt, next + p->jf);
         break;
-    case BPF_RET:
-        rewrite_ret(w, p);
-        break;
-    default:
-        put(w, p->code, p->k);
-        break;
+    case BPF_RET: rewrite_ret(w, p); break;
+    default: put(w, p->code, p->k); break;
     }
 }
 

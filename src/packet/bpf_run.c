@@ -67,8 +67,7 @@ static bool code_known(uint16_t code)
     switch (code) {
         RTAP_BPF_CODES(X)
         return true;
-    default:
-        return false;
+    default: return false;
     }
 #undef X
 }
@@ -99,8 +98,7 @@ bool rtap_bpf_check(const struct sock_filter *insns, unsigned count)
             if (BPF_MODE(p->code) == BPF_MEM && p->k >= RTAP_BPF_MEMWORDS)
                 return false;
             break;
-        default:
-            break;
+        default: break;
         }
     }
     return true;

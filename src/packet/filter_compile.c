@@ -84,18 +84,12 @@ bool rtap_filter_says(const char *expr, const char *word, const char **where)
 static int dlt_of(uint16_t linktype)
 {
     switch (linktype) {
-    case 100:
-        return DLT_ATM_RFC1483;
-    case RTAP_LINKTYPE_RAW:
-        return DLT_RAW;
-    case 102:
-        return DLT_SLIP_BSDOS;
-    case 103:
-        return DLT_PPP_BSDOS;
-    case 106:
-        return DLT_ATM_CLIP;
-    default:
-        return linktype;
+    case 100: return DLT_ATM_RFC1483;
+    case RTAP_LINKTYPE_RAW: return DLT_RAW;
+    case 102: return DLT_SLIP_BSDOS;
+    case 103: return DLT_PPP_BSDOS;
+    case 106: return DLT_ATM_CLIP;
+    default: return linktype;
     }
 }
 

@@ -88,18 +88,13 @@ static const struct scheme cooked_netlink = {.plain = MAP(netlink_plain, 16)};
 static const struct scheme *find_scheme(const struct rtap_filter_env *env)
 {
     switch (env->linktype) {
-    case RTAP_LINKTYPE_ETHERNET:
-        return env->cooked ? NULL : &ethernet;
-    case RTAP_LINKTYPE_LINUX_SLL2:
-        return env->cooked ? &cooked_sll2 : &identity;
-    case RTAP_LINKTYPE_NETLINK:
-        return env->cooked ? &cooked_netlink : &identity;
+    case RTAP_LINKTYPE_ETHERNET: return env->cooked ? NULL : &ethernet;
+    case RTAP_LINKTYPE_LINUX_SLL2: return env->cooked ? &cooked_sll2 : &identity;
+    case RTAP_LINKTYPE_NETLINK: return env->cooked ? &cooked_netlink : &identity;
     case RTAP_LINKTYPE_RAW:
     case RTAP_LINKTYPE_IPV4:
-    case RTAP_LINKTYPE_IPV6:
-        return &identity;
-    default:
-        return env->cooked ? NULL : &identity;
+    case RTAP_LINKTYPE_IPV6: return &identity;
+    default: return env->cooked ? NULL : &identity;
     }
 }
 

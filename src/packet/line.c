@@ -88,12 +88,8 @@ static void put_time(struct rtap_line_job *job, struct rtap_line_style *style)
         put_span(job, style->previous, time);
         style->previous = time;
         break;
-    case RTAP_TIME_FIRST:
-        put_span(job, style->first, time);
-        break;
-    default:
-        put_clock(job, style, time);
-        break;
+    case RTAP_TIME_FIRST: put_span(job, style->first, time); break;
+    default: put_clock(job, style, time); break;
     }
     LIT(job, " ");
 }
@@ -116,19 +112,13 @@ static void put_interface(struct rtap_line_job *job)
 static const char *link_cut(const struct rtap_pkt *pkt)
 {
     switch (pkt->linktype) {
-    case RTAP_LINKTYPE_ETHERNET:
-        return pkt->caplen < 14 ? " [|ether]" : NULL;
-    case RTAP_LINKTYPE_LINUX_SLL:
-        return pkt->caplen < 16 ? " [|sll]" : NULL;
-    case RTAP_LINKTYPE_LINUX_SLL2:
-        return pkt->caplen < 20 ? " [|sll2]" : NULL;
+    case RTAP_LINKTYPE_ETHERNET: return pkt->caplen < 14 ? " [|ether]" : NULL;
+    case RTAP_LINKTYPE_LINUX_SLL: return pkt->caplen < 16 ? " [|sll]" : NULL;
+    case RTAP_LINKTYPE_LINUX_SLL2: return pkt->caplen < 20 ? " [|sll2]" : NULL;
     case RTAP_LINKTYPE_NULL:
-    case RTAP_LINKTYPE_LOOP:
-        return pkt->caplen < 4 ? " [|null]" : NULL;
-    case RTAP_LINKTYPE_PPP:
-        return pkt->caplen < 2 ? " [|ppp]" : NULL;
-    default:
-        return NULL;
+    case RTAP_LINKTYPE_LOOP: return pkt->caplen < 4 ? " [|null]" : NULL;
+    case RTAP_LINKTYPE_PPP: return pkt->caplen < 2 ? " [|ppp]" : NULL;
+    default: return NULL;
     }
 }
 

@@ -120,12 +120,8 @@ static bool put_part(struct rtap_line_job *job, struct rtap_line_span s, char wh
     if (s.left < needs[(unsigned char)what] || (!v4 && (what == 'd' || what == 'p') && s.left < 48))
         return false;
     switch (what) {
-    case 'a':
-        rtap_out_ip4(&job->out, p + 4);
-        return true;
-    case 'c':
-        rtap_out_dec(&job->out, p[1]);
-        return true;
+    case 'a': rtap_out_ip4(&job->out, p + 4); return true;
+    case 'c': rtap_out_dec(&job->out, p[1]); return true;
     case 'd':
         if (v4)
             rtap_out_ip4(&job->out, p + 8 + 16);
@@ -136,38 +132,21 @@ static bool put_part(struct rtap_line_job *job, struct rtap_line_span s, char wh
         rtap_line_number(job, ", id ", rtap_be16(p + 4));
         rtap_line_number(job, ", seq ", rtap_be16(p + 6));
         return true;
-    case 'g':
-        rtap_out_ip6(&job->out, p + 8);
-        return true;
-    case 'h':
-        rtap_out_ip6(&job->out, p + 24);
-        return true;
+    case 'g': rtap_out_ip6(&job->out, p + 8); return true;
+    case 'h': rtap_out_ip6(&job->out, p + 24); return true;
     case 'm':
         if (rtap_be16(p + 6) != 0) {
             rtap_line_number(job, " (mtu ", rtap_be16(p + 6));
             LIT(job, ")");
         }
         return true;
-    case 'n':
-        rtap_out_dec(&job->out, p[8 + 9]);
-        return true;
-    case 'o':
-        rtap_out_dec(&job->out, p[4]);
-        return true;
-    case 'p':
-        return put_quoted_port(job, p + 8, s.left - 8);
-    case 'r':
-        rtap_out_dec(&job->out, rtap_be16(p + 6));
-        return true;
-    case 's':
-        rtap_out_dec(&job->out, rtap_be16(p + 4));
-        return true;
-    case 't':
-        rtap_out_dec(&job->out, p[0]);
-        return true;
-    default:
-        rtap_out_dec(&job->out, rtap_be32(p + 4));
-        return true;
+    case 'n': rtap_out_dec(&job->out, p[8 + 9]); return true;
+    case 'o': rtap_out_dec(&job->out, p[4]); return true;
+    case 'p': return put_quoted_port(job, p + 8, s.left - 8);
+    case 'r': rtap_out_dec(&job->out, rtap_be16(p + 6)); return true;
+    case 's': rtap_out_dec(&job->out, rtap_be16(p + 4)); return true;
+    case 't': rtap_out_dec(&job->out, p[0]); return true;
+    default: rtap_out_dec(&job->out, rtap_be32(p + 4)); return true;
     }
 }
 

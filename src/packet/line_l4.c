@@ -253,9 +253,7 @@ static void put_igmp(struct rtap_line_job *job, struct rtap_line_span s)
         rtap_line_number(job, " v3 report, ", rtap_be16(s.p + 6));
         LIT(job, " group record(s)");
         break;
-    default:
-        rtap_line_number(job, "-", s.p[0]);
-        break;
+    default: rtap_line_number(job, "-", s.p[0]); break;
     }
 }
 
@@ -302,23 +300,11 @@ void rtap_line_transport(struct rtap_line_job *job)
         s.size = look->l3_end - (uint32_t)look->l4;
     }
     switch (look->proto) {
-    case IPPROTO_ICMP:
-        rtap_line_icmp(job, s);
-        break;
-    case IPPROTO_IGMP:
-        put_igmp(job, s);
-        break;
-    case IPPROTO_TCP:
-        put_tcp(job, s);
-        break;
-    case IPPROTO_UDP:
-        put_udp(job, s);
-        break;
-    case IPPROTO_ICMPV6:
-        rtap_line_icmp6(job, s);
-        break;
-    default:
-        put_other(job, s);
-        break;
+    case IPPROTO_ICMP: rtap_line_icmp(job, s); break;
+    case IPPROTO_IGMP: put_igmp(job, s); break;
+    case IPPROTO_TCP: put_tcp(job, s); break;
+    case IPPROTO_UDP: put_udp(job, s); break;
+    case IPPROTO_ICMPV6: rtap_line_icmp6(job, s); break;
+    default: put_other(job, s); break;
     }
 }

@@ -17,15 +17,9 @@ const char *rtap_line_direction(const struct rtap_pkt *pkt)
         type = 4;
     else if ((pkt->epb_flags & RTAP_EPB_RECEPTION) >= RTAP_EPB_MULTICAST)
         switch (pkt->epb_flags & RTAP_EPB_RECEPTION) {
-        case RTAP_EPB_MULTICAST:
-            type = 2;
-            break;
-        case RTAP_EPB_BROADCAST:
-            type = 1;
-            break;
-        default:
-            type = 3;
-            break;
+        case RTAP_EPB_MULTICAST: type = 2; break;
+        case RTAP_EPB_BROADCAST: type = 1; break;
+        default: type = 3; break;
         }
     else if ((pkt->epb_flags & RTAP_EPB_DIRECTION) == RTAP_EPB_INBOUND)
         type = 0;

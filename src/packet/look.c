@@ -30,12 +30,9 @@ static uint16_t type_of_version(const struct rtap_pkt *pkt, uint32_t off)
     if (!have(pkt, off, 1))
         return 0;
     switch (pkt->data[off] >> 4) {
-    case 4:
-        return ETH_P_IP;
-    case 6:
-        return ETH_P_IPV6;
-    default:
-        return 0;
+    case 4: return ETH_P_IP;
+    case 6: return ETH_P_IPV6;
+    default: return 0;
     }
 }
 
@@ -45,15 +42,12 @@ static uint16_t type_of_family(const uint8_t *p)
     uint32_t family = rtap_be32(p) > 0xffff ? rtap_le32(p) : rtap_be32(p);
 
     switch (family) {
-    case 2:
-        return ETH_P_IP;
+    case 2: return ETH_P_IP;
     case 10: /* Linux */
     case 24: /* NetBSD, OpenBSD */
     case 28: /* FreeBSD */
-    case 30: /* macOS */
-        return ETH_P_IPV6;
-    default:
-        return 0;
+    case 30: /* macOS */ return ETH_P_IPV6;
+    default: return 0;
     }
 }
 
@@ -121,22 +115,13 @@ static void look_link(const struct rtap_pkt *pkt, struct rtap_look *look)
         off = 4;
         type = type_of_family(p);
         break;
-    case RTAP_LINKTYPE_PPP:
-        type = type_of_ppp(pkt, &off);
-        break;
+    case RTAP_LINKTYPE_PPP: type = type_of_ppp(pkt, &off); break;
     case 12: /* LINKTYPE_RAW's number as DLT_RAW, which some files have by mistake */
     case 14:
-    case RTAP_LINKTYPE_RAW:
-        type = type_of_version(pkt, 0);
-        break;
-    case RTAP_LINKTYPE_IPV4:
-        type = ETH_P_IP;
-        break;
-    case RTAP_LINKTYPE_IPV6:
-        type = ETH_P_IPV6;
-        break;
-    default:
-        break;
+    case RTAP_LINKTYPE_RAW: type = type_of_version(pkt, 0); break;
+    case RTAP_LINKTYPE_IPV4: type = ETH_P_IP; break;
+    case RTAP_LINKTYPE_IPV6: type = ETH_P_IPV6; break;
+    default: break;
     }
     if (type < 0x0600) /* an 802.3 length, or neither one nor the other */
         return;
@@ -154,9 +139,7 @@ static int32_t find_payload(const struct rtap_pkt *pkt, const struct rtap_look *
     case IPPROTO_UDP:
     case IPPROTO_UDPLITE:
     case IPPROTO_ICMP:
-    case IPPROTO_ICMPV6:
-        n = 8;
-        break;
+    case IPPROTO_ICMPV6: n = 8; break;
     case IPPROTO_TCP:
         if (limit - off < 20)
             return -1;
@@ -164,8 +147,7 @@ static int32_t find_payload(const struct rtap_pkt *pkt, const struct rtap_look *
         if (n < 20)
             return -1;
         break;
-    default:
-        return -1;
+    default: return -1;
     }
     return limit - off < n ? -1 : (int32_t)(off + n);
 }

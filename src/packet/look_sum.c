@@ -72,8 +72,7 @@ int rtap_look_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, uint
         if (look->version != 4 || size < 4)
             return -1;
         break;
-    default:
-        return -1;
+    default: return -1;
     }
     if (!have(pkt, off, covered))
         return -1;
