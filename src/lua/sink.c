@@ -33,15 +33,14 @@ static struct rtap_lua_sink *self(lua_State *L)
  * hook may raise, and may have closed anything. */
 int rtap_lua_sink_kick(lua_State *L, struct rtap_lua_sink *u)
 {
-    for (;;) {
+    while (u->sink) {
         int r = u->sink->ops->kick(u->sink);
 
         if (r != -EINTR)
             return r;
         rtap_lua_interrupt(L);
-        if (!u->sink)
-            luaL_error(L, "attempt to use a closed sink");
     }
+    return luaL_error(L, "attempt to use a closed sink");
 }
 
 /* A string as a packet: now, unless a time is given. */
