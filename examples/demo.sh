@@ -25,7 +25,7 @@ ip netns add "$a"
 ip netns add "$b"
 ip -n "$a" link add veth0 type veth peer name veth0 netns "$b"
 for n in "$a" "$b"; do
-    ip netns exec "$n" sysctl -q -w net.ipv6.conf.all.disable_ipv6=1
+    ip netns exec "$n" sh -c 'echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6' 2>/dev/null || :
     ip -n "$n" link set lo up
     ip -n "$n" link set veth0 up
 done
