@@ -47,19 +47,22 @@ done
 
 # perl is part of every Debian system.
 ip netns exec "$b" perl -MIO::Socket::INET -e '
-    my $s = IO::Socket::INET->new(LocalAddr => "192.0.2.2", LocalPort => 8000, Listen => 1, ReuseAddr => 1) or die $!;
     $SIG{ALRM} = sub { exit 1 }; alarm 10;
+    my $u = IO::Socket::INET->new(LocalAddr => "192.0.2.2", LocalPort => 5000, Proto => "udp") or die $!;
+    my $s = IO::Socket::INET->new(LocalAddr => "192.0.2.2", LocalPort => 8000, Listen => 1) or die $!;
     my $c = $s->accept; print $c "ringtap says hello to " . <$c>; close $c;' &
 pids="$pids $!"
+for _ in $(seq 50); do # 1F40 is port 8000
+    ip netns exec "$b" grep -q ':1F40 ' /proc/net/tcp && break
+    sleep 0.1
+done
 ip netns exec "$a" perl -MIO::Socket::INET -e '
     $SIG{ALRM} = sub { exit 1 }; alarm 10;
     my $u = IO::Socket::INET->new(PeerAddr => "192.0.2.2", PeerPort => 5000, Proto => "udp") or die $!;
-    for my $i (1 .. 20) { $u->send("datagram $i"); select undef, undef, undef, 0.01 }
+    for my $i (1 .. 20) { $u->send("datagram $i") or die $!; select undef, undef, undef, 0.01 }
     my $o = IO::Socket::INET->new(PeerAddr => "192.0.2.2", PeerPort => 9, Proto => "udp") or die $!;
     $o->send("not for us");
-    my $t;
-    for (1 .. 50) { $t = IO::Socket::INET->new(PeerAddr => "192.0.2.2", PeerPort => 8000) and last; select undef, undef, undef, 0.1 }
-    die "no TCP connection\n" unless $t;
+    my $t = IO::Socket::INET->new(PeerAddr => "192.0.2.2", PeerPort => 8000) or die $!;
     print $t "the demo\n"; my $answer = <$t>; close $t;'
 
 wait "$capture"
