@@ -190,6 +190,14 @@ static int tpacket_filter(struct rtap_source *s, struct rtap_filter *f)
     bool user = false, both;
     int r;
 
+    if (t->draining) { /* the kernel lets nothing in any more: what is there is matched here */
+        s->filter = f ? rtap_filter_ref(f) : NULL;
+        rtap_filter_unref(old);
+        t->recheck = false;
+        t->engine = f ? "user" : NULL;
+        return 0;
+    }
+
     r = rtap_filter_kernel(f, &t->env, &insns, &count, s->error, sizeof(s->error));
     both = r == 1; /* the kernel's program lets some frames through that only the expression itself can judge */
     if ((r == -ENOTSUP || r == -E2BIG) && f) {

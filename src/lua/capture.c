@@ -114,7 +114,7 @@ static int capture(lua_State *L)
     char err[512];
     int r, at;
 
-    o.c.ifname = luaL_checkstring(L, 1);
+    o.c.ifname = rtap_lua_check_name(L, 1);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "capture", capture_options, &o);
     if (o.fanout)
@@ -134,8 +134,10 @@ static int capture(lua_State *L)
         struct rtap_filter *f = NULL;
 
         if (o.filter)
-            r = rtap_lua_to_filter(L, S, o.filter, u->source->linktype, &f, u->source->error, sizeof(u->source->error));
-        if (r == 0)
+            r = rtap_lua_to_filter(L, S, o.filter, u->source->linktype, &f, err, sizeof(err));
+        if (r < 0)
+            rtap_source_fail(u->source, r, "%s", err);
+        else
             r = rtap_tpacket_start(u->source, f);
         rtap_filter_unref(f);
     }
@@ -164,35 +166,56 @@ static const struct rtap_option memory_options[] = {
     {NULL, 0, 0, 0, 0, NULL},
 };
 
-/* A list item: a string, a packet, or {bytes, time=, len=}. The string is left on the stack, so that it stays. */
-static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct rtap_pkt *p)
+/* The most packets of one list: their descriptions alone take a gigabyte. */
+#define MAX_LIST (1 << 24)
+
+static lua_Integer item_field(lua_State *L, lua_Integer i, const char *name, lua_Integer max)
 {
-    size_t n;
-    lua_Integer len;
+    lua_Integer v;
+    int ok;
+
+    lua_pushstring(L, name);
+    if (lua_rawget(L, -2) == LUA_TNIL) {
+        lua_pop(L, 1);
+        return 0;
+    }
+    v = lua_tointegerx(L, -1, &ok);
+    if (!ok || v < 0 || v > max)
+        luaL_error(L, "memory: packet %I: %s must be an integer from 0 to %I", i, name, max);
+    lua_pop(L, 1);
+    return v;
+}
+
+/*
+ * List item i: a string, a packet, or {bytes, time=, len=}. What keeps its bytes alive (the string, a copy of the packet)
+ * goes into the table at `keep`, since the list is the script's and may change.
+ */
+static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct rtap_pkt *p, int keep)
+{
+    const lua_Integer max_time = (lua_Integer)UINT32_MAX * 1000000000 + 999999999;
+    size_t n = 0;
 
     memset(p, 0, sizeof(*p));
     switch (lua_rawgeti(L, 1, i)) {
-    case LUA_TSTRING: p->data = (const uint8_t *)lua_tolstring(L, -1, &n); break;
+    case LUA_TSTRING:
+        p->data = (const uint8_t *)lua_tolstring(L, -1, &n);
+        break;
     case LUA_TTABLE:
-        lua_getfield(L, -1, "time");
-        p->time = luaL_optinteger(L, -1, 0);
-        lua_getfield(L, -2, "len");
-        len = luaL_optinteger(L, -1, 0);
-        lua_pop(L, 2);
+        p->time = item_field(L, i, "time", max_time);
+        p->len = (uint32_t)item_field(L, i, "len", UINT32_MAX);
         if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
             luaL_error(L, "memory: packet %I: {bytes, time=, len=} needs its bytes first", i);
-        if (p->time < 0 || p->time / 1000000000 > UINT32_MAX)
-            luaL_error(L, "memory: packet %I: time %I is out of range (0 to 2^32 seconds, in ns)", i, p->time);
         p->data = (const uint8_t *)lua_tolstring(L, -1, &n);
-        if (len < 0 || len > UINT32_MAX)
-            luaL_error(L, "memory: packet %I: len %I is out of range", i, len);
-        p->len = (uint32_t)len;
         lua_remove(L, -2);
         break;
     case LUA_TUSERDATA:
     case LUA_TLIGHTUSERDATA:
-        *p = *rtap_lua_check_pkt(L, S, -1);
+        rtap_lua_push_owned(L, S, lua_gettop(L), 0);
+        lua_remove(L, -2);
+        *p = ((struct rtap_owned *)lua_touserdata(L, -1))->pkt;
         n = p->caplen;
+        if (p->time != RTAP_NO_TIME && (p->time < 0 || p->time > max_time))
+            luaL_error(L, "memory: packet %I: its time does not fit (0 to 2^32 seconds)", i);
         break;
     default:
         luaL_error(L, "memory: packet %I must be a string, a packet or {bytes, time=, len=}, not %s", i,
@@ -204,7 +227,7 @@ static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct 
     p->caplen = (uint32_t)n;
     if (p->len < p->caplen)
         p->len = p->caplen;
-    lua_pop(L, 1); /* the list holds it */
+    lua_rawseti(L, keep, i);
 }
 
 /* ringtap.memory(list [, options]): source, or nil, message, errno */
@@ -216,15 +239,18 @@ static int memory(lua_State *L)
     struct rtap_pkt *pkts;
     lua_Integer count;
     char err[512];
-    int r, at;
+    int r, at, keep;
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "memory", memory_options, &o);
     count = (lua_Integer)lua_rawlen(L, 1);
+    luaL_argcheck(L, count >= 0 && count <= MAX_LIST, 1, "too many packets");
     pkts = lua_newuserdatauv(L, (size_t)count * sizeof(*pkts) + 1, 0);
+    lua_newtable(L);
+    keep = lua_gettop(L);
     for (lua_Integer i = 1; i <= count; i++)
-        memory_item(L, S, i, &pkts[i - 1]);
+        memory_item(L, S, i, &pkts[i - 1], keep);
     u = rtap_lua_source_new(L, S);
     at = lua_gettop(L);
     r = rtap_memory_open(&u->source, pkts, (size_t)count, (uint16_t)o.linktype, (uint32_t)o.block_size,

@@ -16,7 +16,7 @@
 
 struct signals {
     int fd; /* -1: closed */
-    sigset_t set, before;
+    sigset_t set;
 };
 
 static const struct {
@@ -24,12 +24,37 @@ static const struct {
     int number;
 } signal_names[] = {{"INT", SIGINT}, {"TERM", SIGTERM}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
 
+#define SIGNALS (sizeof(signal_names) / sizeof(signal_names[0]))
+_Static_assert(SIGNALS <= RTAP_SIGNALS, "struct rtap_lua counts them");
+
 static int signal_number(const char *name)
 {
-    for (size_t i = 0; i < sizeof(signal_names) / sizeof(signal_names[0]); i++)
+    for (size_t i = 0; i < SIGNALS; i++)
         if (strcmp(signal_names[i].name, name) == 0)
             return signal_names[i].number;
     return 0;
+}
+
+/* A signal stays blocked as long as one value in this state wants it, whatever the order of closing. */
+static void block_signals(struct rtap_lua *S, const struct signals *g)
+{
+    sigset_t before;
+
+    pthread_sigmask(SIG_BLOCK, &g->set, &before);
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (sigismember(&g->set, signal_names[i].number) && S->signals[i].users++ == 0)
+            S->signals[i].was_blocked = sigismember(&before, signal_names[i].number);
+}
+
+static void unblock_signals(struct rtap_lua *S, const struct signals *g)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (sigismember(&g->set, signal_names[i].number) && --S->signals[i].users == 0 && !S->signals[i].was_blocked)
+            sigaddset(&set, signal_names[i].number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* signals("INT", "TERM", ...): from now on they are read from a descriptor instead of being delivered */
@@ -51,7 +76,7 @@ static int signals_new(lua_State *L)
     g->fd = signalfd(-1, &g->set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (g->fd < 0)
         return rtap_lua_fail(L, errno, strerror(errno));
-    pthread_sigmask(SIG_BLOCK, &g->set, &g->before);
+    block_signals(S, g);
     return 1;
 }
 
@@ -68,7 +93,7 @@ static int signals_take(lua_State *L)
 {
     int number = take_signal(rtap_lua_check(L, 1, RTAP_STATE(L)->mt_signals, "signals"));
 
-    for (size_t i = 0; i < sizeof(signal_names) / sizeof(signal_names[0]); i++) {
+    for (size_t i = 0; i < SIGNALS; i++) {
         if (signal_names[i].number == number) {
             lua_pushstring(L, signal_names[i].name);
             return 1;
@@ -80,12 +105,13 @@ static int signals_take(lua_State *L)
 
 static int signals_close(lua_State *L)
 {
-    struct signals *g = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_signals, "signals");
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct signals *g = rtap_lua_check(L, 1, S->mt_signals, "signals");
 
     if (g->fd >= 0) {
         close(g->fd);
         g->fd = -1;
-        pthread_sigmask(SIG_SETMASK, &g->before, NULL);
+        unblock_signals(S, g);
     }
     return 0;
 }
@@ -97,6 +123,13 @@ struct forward {
     struct signals *signals;
     bool draining;
 };
+
+static int forward_wake_fd(const struct rtap_lua_loop *lp)
+{
+    const struct forward *f = lp->context;
+
+    return f->signals ? f->signals->fd : -1;
+}
 
 /* Before a wait what was written goes out; at each block the signals are looked at: the first one ends the intake, a
  * second one the loop. */
@@ -120,10 +153,6 @@ static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting
         f->draining = true;
     }
 }
-
-struct forward_options {
-    struct rtap_loop_options loop;
-};
 
 static const struct rtap_option forward_options[] = {
     {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
@@ -161,7 +190,7 @@ static int forward(lua_State *L)
     lua_toclose(L, at);
     lp->context = f;
     lp->between = forward_between;
-    lp->source->wake_fd = f->signals ? f->signals->fd : -1;
+    lp->wake_fd = forward_wake_fd;
     while (rtap_lua_loop_step(L, lp, at)) {
         if (has_fn) {
             bool pass;
@@ -171,8 +200,10 @@ static int forward(lua_State *L)
             lua_call(L, 1, 1);
             pass = lua_toboolean(L, -1);
             lua_pop(L, 1);
-            if (!pass)
+            if (!pass) {
+                rtap_lua_loop_breathe(L, lp);
                 continue;
+            }
         }
         do {
             rtap_lua_check_sink(L, S, 2); /* fn and hooks may have closed something */
@@ -185,6 +216,7 @@ static int forward(lua_State *L)
         if (r < 0)
             break;
         n++;
+        rtap_lua_loop_breathe(L, lp);
     }
     rtap_lua_check_sink(L, S, 2);
     if (r == 0)
@@ -241,8 +273,10 @@ static int text(lua_State *L)
     o.style.verbose = (unsigned)o.verbose;
     u = rtap_lua_sink_new(L, S);
     u->linktype = RTAP_LINKTYPE_ETHERNET;
+    fd = rtap_lua_own_descriptor(L, f); /* checks again that it is open: the allocation may have closed it */
     fflush(f->f);
-    fd = rtap_lua_own_descriptor(L, f);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 2); /* a pipe's process must not be waited for while we write to it */
     r = rtap_text_open(&u->sink, fd, fileno(f->f) == STDOUT_FILENO ? "standard output" : "text output", &o.style,
                        o.line_buffered, err, sizeof(err));
     if (r < 0) {

@@ -131,8 +131,16 @@ static int light_event(lua_State *L)
             lua_gettable(L, -2);
             return 1;
         }
+        if (!lua_isfunction(L, -1) && strcmp(event, "__newindex") == 0) {
+            lua_pushvalue(L, 2);
+            lua_pushvalue(L, 3);
+            lua_settable(L, -3);
+            return 0;
+        }
     } else if (strcmp(event, "__tostring") == 0) {
-        lua_pushfstring(L, "userdata: %p", lua_touserdata(L, 1));
+        const char *name = luaL_getmetafield(L, 1, "__name") == LUA_TSTRING ? lua_tostring(L, -1) : "userdata";
+
+        lua_pushfstring(L, "%s: %p", name, lua_touserdata(L, 1));
         return 1;
     } else {
         return luaL_error(L, "attempt to %s a userdata value", strcmp(event, "__len") == 0 ? "get length of" : "index");

@@ -38,8 +38,6 @@ void rtap_lua_loop_end(struct rtap_lua_loop *lp, const char *reason)
     }
     if (!lp->reason)
         lp->reason = reason;
-    if (lp->between && lp->owner && lp->source) /* an ended loop doesn't hear when its source is closed */
-        lp->source->wake_fd = -1;
     lp->owner = NULL;
     lp->slot = NULL;
     lp->left = 0;
@@ -58,12 +56,16 @@ struct rtap_lua_loop *rtap_lua_loop_new(lua_State *L, struct rtap_lua *S, int so
     lua_pushvalue(L, source_idx);
     lua_setiuservalue(L, -2, 1); /* the source lives as long as its loops */
     lp->slot = rtap_lua_slot_new(L, S);
+    if (!u->source) { /* closed by a finalizer just now */
+        rtap_lua_slot_free(lp->slot);
+        lp->slot = NULL;
+        luaL_error(L, "attempt to use a closed source");
+    }
     lp->source = u->source;
     lp->owner = u;
     lp->left = o->count;
-    lp->end = o->duration == INT64_MAX ? INT64_MAX : now() + o->duration;
-    if (lp->end < 0)
-        lp->end = INT64_MAX;
+    lp->end = now();
+    lp->end = o->duration > INT64_MAX - lp->end ? INT64_MAX : lp->end + o->duration;
     lp->idle = o->idle;
     lp->predicate = u->has_predicate;
     lp->next = u->loops;
@@ -80,27 +82,51 @@ static int hard_error(lua_State *L, struct rtap_lua_loop *lp)
     return lua_error(L);
 }
 
-/* The Lua predicate on the packet that the slot shows. It may do anything, closing the source included. */
-static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
+/* Call the Lua predicate, if there is one, on the packet that the slot shows. */
+static bool predicate_says(lua_State *L, struct rtap_lua_loop *lp, int idx)
 {
-    bool ok;
+    bool ok = true;
 
     luaL_checkstack(L, 4, "predicate");
     lua_getiuservalue(L, idx, 1);
-    if (lua_getiuservalue(L, -1, 1) != LUA_TFUNCTION) { /* swapped for a filter without one */
-        lua_pop(L, 2);
-        lp->predicate = false;
-        return true;
+    if (lua_getiuservalue(L, -1, 1) == LUA_TFUNCTION) {
+        rtap_lua_push_handle(L, lp);
+        lua_call(L, 1, 1);
+        ok = lua_toboolean(L, -1);
     }
-    rtap_lua_push_handle(L, lp);
-    lua_call(L, 1, 1);
-    ok = lua_toboolean(L, -1);
     lua_pop(L, 2);
-    if (!ok && lp->source) {
-        lp->source->delivered--;
-        lp->source->filtered++;
-    }
     return ok;
+}
+
+/*
+ * A predicate may do anything: close the source, end the loop, step it, swap the filter. The packet counts as filtered
+ * until it has passed, so that an error in a predicate leaves the sums right. A filter that was swapped meanwhile has its
+ * say too.
+ */
+static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
+{
+    struct rtap_lua_source *u = lp->owner;
+    uint64_t handle = lp->slot->handle;
+    unsigned swaps = u->swaps;
+    bool ok;
+
+    lp->source->delivered--;
+    lp->source->filtered++;
+    ok = predicate_says(L, lp, idx);
+    if (ok && lp->slot && lp->slot->handle == handle && u->swaps != swaps) {
+        int r = lp->source->filter ? rtap_filter_match(lp->source->filter, &lp->slot->pkt, lp->source->error,
+                                                       sizeof(lp->source->error))
+                                   : 1;
+
+        if (r < 0)
+            hard_error(L, lp);
+        ok = r && predicate_says(L, lp, idx);
+    }
+    if (!ok || !lp->slot || lp->slot->handle != handle)
+        return false;
+    lp->source->delivered++;
+    lp->source->filtered--;
+    return true;
 }
 
 /* When the loop ends if no packet is shown before; the idle clock starts when it is first looked at after a packet. */
@@ -136,7 +162,9 @@ static void wait_for_packets(lua_State *L, struct rtap_lua_loop *lp)
         timeout = until - t;
         if (timeout > WAIT_SLICE)
             timeout = WAIT_SLICE;
+        lp->source->wake_fd = lp->wake_fd ? lp->wake_fd(lp) : -1;
         r = rtap_source_wait(lp->source, timeout < 0 ? 0 : timeout);
+        lp->source->wake_fd = -1;
         if (r == 1) {
             if (t >= until) /* a source that always has something, though nothing that passes */
                 end_at_deadline(lp, until);
@@ -197,6 +225,7 @@ static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
             lp->left = 1;
             lp->reason = "duration";
         }
+        lp->new_block = true;
     }
     if (lp->predicate && lp->source && !passes(L, lp, idx)) {
         if (fresh && late) /* time was up at the block before: that one was looked through, so that next(0) is of use */

@@ -20,6 +20,8 @@ struct rtap_lua_loop {
     int64_t idle_since;
     bool predicate; /* the source has a Lua predicate: user value 1 of the source */
     bool closed;    /* the source was closed under it */
+    bool new_block; /* set at each block, for loops that stay in C: see rtap_lua_loop_breathe */
+    int (*wake_fd)(const struct rtap_lua_loop *lp); /* a descriptor that ends a wait, or -1; may be NULL */
     /* forward: called before each wait and at each new block; may be NULL */
     void (*between)(lua_State *L, struct rtap_lua_loop *lp, bool waiting);
     void *context;
@@ -55,6 +57,15 @@ static inline bool rtap_lua_loop_step(lua_State *L, struct rtap_lua_loop *lp, in
         return true;
     }
     return rtap_lua_loop_slow(L, lp, idx, r);
+}
+
+/* Loops that go on without Lua call this when they are done with a packet: now and then the hook may run. */
+static inline void rtap_lua_loop_breathe(lua_State *L, struct rtap_lua_loop *lp)
+{
+    if (__builtin_expect(lp->new_block, 0)) {
+        lp->new_block = false;
+        rtap_lua_interrupt(L);
+    }
 }
 
 static inline void rtap_lua_push_handle(lua_State *L, const struct rtap_lua_loop *lp)

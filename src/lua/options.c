@@ -110,7 +110,7 @@ static void read_int(lua_State *L, const char *what, const struct rtap_option *o
     *to = n;
 }
 
-/* The value is on top; RTAP_OPT_VALUE leaves it there. */
+/* The value is on top. True: it has to stay there, so that it lives whatever becomes of the table. */
 static bool read_one(lua_State *L, const char *what, const struct rtap_option *o, void *cfg)
 {
     void *to = (char *)cfg + o->offset;
@@ -129,11 +129,20 @@ static bool read_one(lua_State *L, const char *what, const struct rtap_option *o
         *(const char **)to = lua_tostring(L, -1);
         if (strlen(*(const char **)to) != lua_rawlen(L, -1))
             luaL_error(L, "%s: option '%s' has a NUL byte in it", what, o->name);
-        break;
+        return true;
     case RTAP_OPT_ENUM: read_enum(L, what, o, to); break;
     case RTAP_OPT_VALUE: *(int *)to = lua_gettop(L); return true;
     }
     return false;
+}
+
+const char *rtap_lua_check_name(lua_State *L, int idx)
+{
+    size_t n;
+    const char *s = luaL_checklstring(L, idx, &n);
+
+    luaL_argcheck(L, strlen(s) == n, idx, "a name has no NUL byte");
+    return s;
 }
 
 void rtap_lua_options(lua_State *L, int idx, const char *what, const struct rtap_option *options, void *cfg)

@@ -39,48 +39,73 @@ static void fill(struct rtap_pkt *to, uint8_t *bytes, const struct rtap_pkt *fro
     *to = p;
 }
 
-void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, const struct rtap_pkt *pkt, int into)
+static size_t owned_size(const struct rtap_pkt *p)
 {
-    size_t need = pkt->caplen + text_size(pkt->ifname) + (pkt->comment ? pkt->comment_len : 0);
+    return p->caplen + text_size(p->ifname) + (p->comment ? p->comment_len : 0);
+}
+
+/* Where the bytes of a copy into `o` go: its own, or user value 1 of the userdata at idx. */
+static uint8_t *owned_bytes(lua_State *L, struct rtap_owned *o, int idx, size_t need)
+{
+    uint8_t *bytes = o->bytes;
+
+    if (need <= o->capacity)
+        return bytes;
+    lua_getiuservalue(L, idx, 1);
+    bytes = need <= o->more ? lua_touserdata(L, -1) : NULL;
+    lua_pop(L, 1);
+    return bytes;
+}
+
+/*
+ * Every allocation may run a finalizer, and a finalizer may end the loop or the source that the packet's memory belongs
+ * to. So memory is got first, and then the packet is looked up again.
+ */
+void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, int idx, int into)
+{
+    size_t need = owned_size(rtap_lua_check_pkt(L, S, idx));
+    const struct rtap_pkt *pkt;
     struct rtap_owned *o;
+    uint8_t *bytes;
 
     if (into) {
-        uint8_t *bytes;
-
-        into = lua_absindex(L, into);
         o = rtap_lua_check(L, into, S->mt_owned, "packet made by copy() or next()");
-        bytes = o->bytes;
-        if (need > o->capacity) {
-            if (need > o->more) {
-                size_t more = need + need / 2;
+        if (need > o->capacity && need > o->more) {
+            size_t more = need + need / 2;
 
-                o->more = 0;
-                lua_newuserdatauv(L, more, 0);
+            lua_newuserdatauv(L, more, 0);
+            if (need > o->more) { /* still: a finalizer may have used it */
+                if (o->pkt.data != o->bytes) { /* what it shows now is in the memory that goes */
+                    o->pkt.caplen = o->pkt.len = o->pkt.comment_len = 0;
+                    o->pkt.ifname = o->pkt.comment = NULL;
+                }
                 lua_setiuservalue(L, into, 1);
                 o->more = more;
+            } else {
+                lua_pop(L, 1);
             }
-            lua_getiuservalue(L, into, 1);
-            bytes = lua_touserdata(L, -1);
-            lua_pop(L, 1);
         }
-        if (pkt != &o->pkt)
-            fill(&o->pkt, bytes, pkt);
         lua_pushvalue(L, into);
-        return;
+    } else {
+        o = lua_newuserdatauv(L, sizeof(*o) + need, 1);
+        memset(o, 0, sizeof(*o));
+        o->capacity = need;
+        o->pkt.data = o->bytes;
+        rtap_lua_set_type(L, S->mt_owned);
     }
-    o = lua_newuserdatauv(L, sizeof(*o) + need, 1);
-    o->capacity = need;
-    o->more = 0;
-    fill(&o->pkt, o->bytes, pkt);
-    rtap_lua_set_type(L, S->mt_owned);
+    pkt = rtap_lua_check_pkt(L, S, idx);
+    bytes = owned_bytes(L, o, -1, owned_size(pkt));
+    if (!bytes)
+        luaL_error(L, "the packet was changed while it was copied");
+    if (pkt != &o->pkt)
+        fill(&o->pkt, bytes, pkt);
 }
 
 /* pkt:copy([into]) -> owned */
 static int pkt_copy(lua_State *L)
 {
-    const struct rtap_pkt *p = self(L);
-
-    rtap_lua_push_owned(L, RTAP_STATE(L), p, lua_isnoneornil(L, 2) ? 0 : 2);
+    lua_settop(L, 2);
+    rtap_lua_push_owned(L, RTAP_STATE(L), 1, lua_isnil(L, 2) ? 0 : 2);
     return 1;
 }
 
@@ -89,23 +114,19 @@ static int pkt_hold(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
     const struct rtap_pkt *p = self(L);
-    struct rtap_block *block;
-    struct rtap_held *h;
+    struct rtap_held *h, *from;
 
-    if (lua_islightuserdata(L, 1)) {
-        block = rtap_lua_slot_of(S, (uint64_t)(uintptr_t)lua_touserdata(L, 1))->block;
-    } else if ((h = rtap_lua_test(L, 1, S->mt_held))) {
-        block = h->block;
-    } else {
-        lua_settop(L, 1);
+    lua_settop(L, 1);
+    if (rtap_lua_test(L, 1, S->mt_owned))
         return 1;
-    }
     h = lua_newuserdatauv(L, sizeof(*h), 0);
     h->block = NULL;
     rtap_lua_set_type(L, S->mt_held);
+    p = self(L); /* again: see above */
+    from = rtap_lua_test(L, 1, S->mt_held);
     h->pkt = *p;
-    h->block = block;
-    rtap_block_pin(block);
+    h->block = from ? from->block : rtap_lua_slot_of(S, (uint64_t)(uintptr_t)lua_touserdata(L, 1))->block;
+    rtap_block_pin(h->block);
     return 1;
 }
 
@@ -185,9 +206,9 @@ static int pkt_bytes(lua_State *L)
 /* pkt:find(s [, init]): plain bytes, no patterns */
 static int pkt_find(lua_State *L)
 {
-    const struct rtap_pkt *p = self(L);
     size_t n;
-    const char *s = luaL_checklstring(L, 2, &n);
+    const char *s = luaL_checklstring(L, 2, &n); /* may allocate, so it comes first */
+    const struct rtap_pkt *p = self(L);
     lua_Integer init = luaL_optinteger(L, 3, 1), len = p->caplen;
     const uint8_t *at;
 
@@ -207,18 +228,21 @@ static int pkt_find(lua_State *L)
 
 static int pkt_unpack(lua_State *L)
 {
-    return rtap_lua_unpack(L, self(L));
+    return rtap_lua_unpack(L, RTAP_STATE(L));
 }
 
 static int pkt_hex(lua_State *L)
 {
     const struct rtap_pkt *p = self(L);
-    size_t size = rtap_hex(p->data, p->caplen, true, NULL, 0) + 1;
+    size_t size = rtap_hex(p->data, p->caplen, true, NULL, 0) + 1, n;
     luaL_Buffer b;
     char *to = luaL_buffinitsize(L, &b, size);
 
-    rtap_hex(p->data, p->caplen, true, to, size);
-    luaL_pushresultsize(&b, size > 1 ? size - 2 : 0); /* print() ends the last line */
+    p = self(L);
+    n = rtap_hex(p->data, p->caplen, true, to, size);
+    if (n >= size)
+        n = size - 1;
+    luaL_pushresultsize(&b, n ? n - 1 : 0); /* print() ends the last line */
     return 1;
 }
 
@@ -295,26 +319,29 @@ static void push_integer_field(lua_State *L, const char *name, lua_Integer v)
 static void push_vlan(lua_State *L, const struct rtap_pkt *p)
 {
     uint32_t at = p->linktype == RTAP_LINKTYPE_ETHERNET ? 12 : 0;
-    const uint8_t *tci;
-    uint16_t tpid;
+    const uint8_t *place;
+    uint16_t tpid, tci;
+    bool restored;
 
     if ((p->linktype != RTAP_LINKTYPE_ETHERNET && p->linktype != RTAP_LINKTYPE_LINUX_SLL2) || p->caplen < at + 4) {
         lua_pushnil(L);
         return;
     }
     tpid = rtap_be16(p->data + at);
-    tci = p->data + (at ? 14 : 20);
-    if (!is_tpid(tpid) || tci + 2 > p->data + p->caplen) {
+    place = p->data + (at ? 14 : 20);
+    if (!is_tpid(tpid) || place + 2 > p->data + p->caplen) {
         lua_pushnil(L);
         return;
     }
-    lua_createtable(L, 0, 5);
-    push_integer_field(L, "id", rtap_be16(tci) & 0xfff);
-    push_integer_field(L, "priority", tci[0] >> 5);
-    lua_pushboolean(L, tci[0] >> 4 & 1);
+    tci = rtap_be16(place);
+    restored = p->status & RTAP_PKT_VLAN_RESTORED;
+    lua_createtable(L, 0, 5); /* from here on p may be gone */
+    push_integer_field(L, "id", tci & 0xfff);
+    push_integer_field(L, "priority", tci >> 13);
+    lua_pushboolean(L, tci >> 12 & 1);
     lua_setfield(L, -2, "dei");
     push_integer_field(L, "tpid", tpid);
-    lua_pushboolean(L, (p->status & RTAP_PKT_VLAN_RESTORED) != 0);
+    lua_pushboolean(L, restored);
     lua_setfield(L, -2, "restored");
 }
 

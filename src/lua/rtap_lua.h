@@ -27,10 +27,16 @@ struct rtap_slot {
     bool in_use;
 };
 
+#define RTAP_SIGNALS 5
+
 struct rtap_lua {
+    struct {
+        unsigned users;
+        bool was_blocked;
+    } signals[RTAP_SIGNALS]; /* forward.c */
     struct rtap_slot **slots;
     unsigned slot_count;
-    const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_signals;
+    const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_reference, *mt_signals;
 };
 
 #define RTAP_STATE(L) ((struct rtap_lua *)lua_touserdata((L), lua_upvalueindex(1)))
@@ -49,8 +55,9 @@ struct rtap_held {
 
 /* The packet at idx (borrowed, owned or held), or an error: stale, released, not a packet. */
 const struct rtap_pkt *rtap_lua_check_pkt(lua_State *L, struct rtap_lua *S, int idx);
-/* Push an owned copy; into != 0: the owned packet at that index is filled again and pushed. */
-void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, const struct rtap_pkt *pkt, int into);
+/* Push an owned copy of the packet at idx; into != 0: the owned packet at that index is filled again and pushed. Both
+ * are absolute. */
+void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, int idx, int into);
 struct rtap_slot *rtap_lua_slot_new(lua_State *L, struct rtap_lua *S); /* raises when there are too many loops */
 void rtap_lua_slot_free(struct rtap_slot *slot);                       /* stale from here on; unpins */
 
@@ -64,7 +71,7 @@ enum rtap_option_type {
     RTAP_OPT_BOOL,    /* bool */
     RTAP_OPT_INT,     /* int64_t, min..max */
     RTAP_OPT_SECONDS, /* int64_t ns, from a number of seconds, min..max in ns; math.huge is INT64_MAX */
-    RTAP_OPT_STRING,  /* const char *, anchored by the options table */
+    RTAP_OPT_STRING,  /* const char *; the string is left on the stack */
     RTAP_OPT_ENUM,    /* int: index in names */
     RTAP_OPT_VALUE,   /* int: absolute stack index of the value, which is left on the stack; 0 when absent */
 };
@@ -80,6 +87,9 @@ struct rtap_option {
 /* Read the table at idx (nil or none: nothing) into cfg, which holds the defaults. Raises on an unknown option (with
  * the nearest name), a wrong type, a value out of range; `what` names the function in messages. */
 void rtap_lua_options(lua_State *L, int idx, const char *what, const struct rtap_option *options, void *cfg);
+
+/* The string at idx; raises when it has a NUL byte in it. */
+const char *rtap_lua_check_name(lua_State *L, int idx);
 
 /* --- errors and types (state.c) --- */
 int rtap_lua_fail(lua_State *L, int err, const char *message); /* returns nil, message, errno */
@@ -101,6 +111,7 @@ struct rtap_lua_source {
     struct rtap_source *source;  /* NULL: not open yet, or closed */
     struct rtap_lua_loop *loops; /* running ones */
     bool has_predicate;          /* user value 1: a Lua function */
+    unsigned swaps;              /* how often the filter was set */
 };
 
 /* Push a born-closed source userdata; set ->source when it is open. */

@@ -59,7 +59,7 @@ static int read_file(lua_State *L)
     int r, at;
 
     if (!f)
-        cfg.path = luaL_checkstring(L, 1);
+        cfg.path = rtap_lua_check_name(L, 1);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "read", read_options, &o);
     u = rtap_lua_source_new(L, S);
@@ -72,8 +72,8 @@ static int read_file(lua_State *L)
         lua_setiuservalue(L, at, 2);
         cfg.prefix_size = read_ahead(f->f);
         cfg.prefix = lua_newuserdatauv(L, cfg.prefix_size + 1, 0);
+        cfg.fd = rtap_lua_own_descriptor(L, f); /* checks again that it is open: the allocation may have closed it */
         cfg.prefix_size = fread((void *)cfg.prefix, 1, cfg.prefix_size, f->f);
-        cfg.fd = rtap_lua_own_descriptor(L, f);
     }
     r = rtap_read_open(&u->source, &cfg, err, sizeof(err));
     if (r == -EINTR)
@@ -153,13 +153,15 @@ static int write_file(lua_State *L)
     int r, at;
 
     if (!f)
-        o.c.path = luaL_checkstring(L, 1);
+        o.c.path = rtap_lua_check_name(L, 1);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "write", write_options, &o);
     if (o.source)
         from = rtap_lua_check_source(L, S, o.source);
     u = rtap_lua_sink_new(L, S);
     at = lua_gettop(L);
+    if (o.source)
+        rtap_lua_check_source(L, S, o.source); /* again: the allocation may have closed it */
     o.c.format = (enum rtap_file_format)o.format;
     o.c.linktype = o.linktype >= 0 ? (uint16_t)o.linktype : from ? from->source->linktype : 0xffff;
     o.c.snaplen = (uint32_t)o.snaplen;
@@ -171,6 +173,8 @@ static int write_file(lua_State *L)
         o.c.path = "file";
         o.c.fd = rtap_lua_own_descriptor(L, f);
         fflush(f->f);
+        lua_pushvalue(L, 1); /* a pipe's process must not be waited for while we write to it */
+        lua_setiuservalue(L, at, 2);
     }
     r = rtap_write_open(&u->sink, &o.c, err, sizeof(err));
     if (r < 0)

@@ -1,5 +1,7 @@
-/* The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes
- * with. */
+/*
+ * The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes with,
+ * 2 the Lua file that it writes to.
+ */
 #include "sink.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 
 struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S)
 {
-    struct rtap_lua_sink *u = lua_newuserdatauv(L, sizeof(*u), 1);
+    struct rtap_lua_sink *u = lua_newuserdatauv(L, sizeof(*u), 2);
 
     memset(u, 0, sizeof(*u));
     rtap_lua_set_type(L, S->mt_sink);
@@ -134,9 +136,7 @@ static int sink_kind(lua_State *L)
     return 1;
 }
 
-/* sink:close(): true, or nil, message, errno when what was left could not be passed on; the sink is closed all the same
- */
-static int sink_close(lua_State *L)
+static int finish(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_sink *u = rtap_lua_check(L, 1, S->mt_sink, "sink");
@@ -157,6 +157,29 @@ static int sink_close(lua_State *L)
     return 1;
 }
 
+/* sink:close(): true, or nil, message, errno when what was left could not be passed on; the sink is closed all the same
+ */
+static int sink_close(lua_State *L)
+{
+    struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
+
+    /* Ctrl-C while a slow pipe takes what is left: the hook may raise, then nothing is lost and the sink stays open. */
+    while (u->sink && u->sink->ops->kick(u->sink) == -EINTR)
+        rtap_lua_interrupt(L);
+    return finish(L);
+}
+
+/* By the collector no hook is run: it is tried until it is done. */
+static int sink_gc(lua_State *L)
+{
+    struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
+
+    while (u->sink && u->sink->ops->kick(u->sink) == -EINTR)
+        ;
+    finish(L);
+    return 0;
+}
+
 static int sink_tostring(lua_State *L)
 {
     struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
@@ -174,7 +197,7 @@ static const luaL_Reg methods[] = {
 };
 
 static const luaL_Reg metamethods[] = {
-    {"__gc", sink_close},
+    {"__gc", sink_gc},
     {"__close", sink_close},
     {"__tostring", sink_tostring},
     {NULL, NULL},

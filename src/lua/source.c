@@ -1,6 +1,6 @@
 /*
  * The source type: the verbs that every source has. User value 1 of a source is its Lua predicate, if it has one, 2 the
- * loop that next() uses.
+ * Lua file that it reads.
  */
 #include "../packet/line.h"
 #include "loop.h"
@@ -92,8 +92,10 @@ static int step_bytes(lua_State *L)
     const char *from = lua_tostring(L, lua_upvalueindex(3));
     const struct rtap_pkt *p;
     int32_t at = 0;
+    int64_t time;
+    uint32_t len;
 
-    do {
+    for (;;) {
         if (!rtap_lua_loop_step(L, lp, lua_upvalueindex(2))) {
             lua_pushnil(L);
             return 1;
@@ -101,13 +103,20 @@ static int step_bytes(lua_State *L)
         p = &lp->slot->pkt;
         if (from)
             at = rtap_look_layer(p, from);
-    } while (at < 0);
-    lua_pushlstring(L, (const char *)p->data + at, p->caplen - (uint32_t)at);
-    if (p->time == RTAP_NO_TIME)
+        if (at >= 0)
+            break;
+        if (!lp->reason && lp->left < INT64_MAX)
+            lp->left++; /* count is of strings */
+        rtap_lua_loop_breathe(L, lp);
+    }
+    time = p->time;
+    len = p->len;
+    lua_pushlstring(L, (const char *)p->data + at, p->caplen - (uint32_t)at); /* after this p may be gone */
+    if (time == RTAP_NO_TIME)
         lua_pushnil(L);
     else
-        lua_pushinteger(L, p->time);
-    lua_pushinteger(L, p->len);
+        lua_pushinteger(L, time);
+    lua_pushinteger(L, len);
     return 3;
 }
 
@@ -122,14 +131,13 @@ static int source_bytes(lua_State *L)
     o = loop_options(L, 2, "bytes", bytes_options);
     if (o.from && rtap_look_layer(&empty, o.from) == -2)
         return luaL_error(L, "bytes: option 'from': no layer is called \"%s\"", o.from);
+    lua_pushstring(L, o.from); /* nil if there is none */
+    lua_replace(L, 2);
     lua_settop(L, 2);
     rtap_lua_loop_new(L, S, 1, &o); /* 3 */
     lua_pushlightuserdata(L, S);
     lua_pushvalue(L, 3);
-    if (o.from)
-        lua_pushstring(L, o.from);
-    else
-        lua_pushnil(L);
+    lua_pushvalue(L, 2);
     lua_pushcclosure(L, step_bytes, 3);
     lua_pushnil(L);
     lua_pushnil(L);
@@ -181,7 +189,8 @@ static int source_next(lua_State *L)
     lp = rtap_lua_loop_new(L, S, 1, &o); /* 4 */
     lua_toclose(L, 4);
     if (rtap_lua_loop_step(L, lp, 4)) {
-        rtap_lua_push_owned(L, S, &lp->slot->pkt, lua_isnil(L, 3) ? 0 : 3);
+        rtap_lua_push_handle(L, lp); /* 5 */
+        rtap_lua_push_owned(L, S, 5, lua_isnil(L, 3) ? 0 : 3);
         return 1;
     }
     luaL_pushfail(L);
@@ -217,17 +226,21 @@ static int loop_close(lua_State *L)
 int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx, int idx)
 {
     struct rtap_lua_source *u = lua_touserdata(L, source_idx);
-    struct rtap_source *s = u->source;
     struct rtap_filter *f = NULL;
     bool predicate = lua_isfunction(L, idx);
+    char err[sizeof(u->source->error)] = "";
     int r = 0;
 
     if (!predicate)
-        r = rtap_lua_to_filter(L, S, idx, s->linktype, &f, s->error, sizeof(s->error));
-    if (r == 0) {
-        r = rtap_source_filter(s, f);
+        r = rtap_lua_to_filter(L, S, idx, u->source->linktype, &f, err, sizeof(err));
+    if (!u->source) { /* a metamethod or a finalizer closed it */
         rtap_filter_unref(f);
+        luaL_error(L, "attempt to use a closed source");
     }
+    if (r < 0)
+        return rtap_source_fail(u->source, r, "%s", err);
+    r = rtap_source_filter(u->source, f);
+    rtap_filter_unref(f);
     if (r < 0)
         return r;
     if (predicate)
@@ -236,6 +249,7 @@ int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx,
         lua_pushnil(L);
     lua_setiuservalue(L, source_idx, 1);
     u->has_predicate = predicate;
+    u->swaps++;
     for (struct rtap_lua_loop *lp = u->loops; lp; lp = lp->next)
         lp->predicate = predicate;
     return 0;
@@ -261,13 +275,13 @@ int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, cons
 /* src:filter(expr | filter | function | nil): src, or nil, message, errno and the old one stays */
 static int source_filter(lua_State *L)
 {
-    struct rtap_source *s = self(L);
     int r;
 
+    self(L);
     luaL_checkany(L, 2);
     r = rtap_lua_source_set_filter(L, RTAP_STATE(L), 1, 2);
     if (r < 0)
-        return rtap_lua_fail(L, r, s->error);
+        return rtap_lua_fail(L, r, self(L)->error);
     lua_settop(L, 1);
     return 1;
 }
@@ -293,7 +307,9 @@ static int source_stats(lua_State *L)
 {
     struct rtap_source_stats st;
 
-    rtap_source_stats(self(L), &st);
+    rtap_source_stats(self(L), &st); /* its texts are constants */
+    if (!st.filter_engine && ((struct rtap_lua_source *)lua_touserdata(L, 1))->has_predicate)
+        st.filter_engine = "user";
     lua_createtable(L, 0, 16);
     set_count(L, "delivered", st.delivered);
     set_count(L, "matched", st.delivered + st.dropped);
@@ -320,12 +336,37 @@ static int source_stats(lua_State *L)
     return 1;
 }
 
+/* A reference to a source that goes with the userdata: what it points at stays while Lua runs. */
+static void push_reference(lua_State *L, struct rtap_lua *S)
+{
+    struct rtap_source **ref = lua_newuserdatauv(L, sizeof(*ref), 0);
+
+    *ref = NULL;
+    rtap_lua_set_type(L, S->mt_reference);
+    *ref = self(L);
+    (*ref)->refs++;
+}
+
+static int reference_close(lua_State *L)
+{
+    struct rtap_source **ref = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_reference, "reference");
+
+    if (*ref)
+        rtap_source_unref(*ref);
+    *ref = NULL;
+    return 0;
+}
+
 /* src:interfaces(): a list of {id, name, linktype, snaplen, ...} */
 static int source_interfaces(lua_State *L)
 {
-    struct rtap_source *s = self(L);
+    struct rtap_source *s;
     struct rtap_source_if i;
 
+    lua_settop(L, 1);
+    push_reference(L, RTAP_STATE(L));
+    lua_toclose(L, 2);
+    s = *(struct rtap_source **)lua_touserdata(L, 2);
     lua_newtable(L);
     for (unsigned n = 0; s->ops->interface && s->ops->interface(s, n, &i); n++) {
         lua_createtable(L, 0, 8);
@@ -465,6 +506,10 @@ static const luaL_Reg metamethods[] = {
     {NULL, NULL},
 };
 
+static const luaL_Reg reference_metamethods[] = {
+    {"__gc", reference_close}, {"__close", reference_close}, {NULL, NULL}
+};
+
 static const luaL_Reg loop_metamethods[] = {
     {"__gc", loop_close},
     {"__close", loop_close},
@@ -476,6 +521,8 @@ void rtap_lua_open_source(lua_State *L, struct rtap_lua *S)
     S->mt_source = rtap_lua_type(L, S, "ringtap.source", metamethods, methods);
     lua_getfield(L, -1, "__index");
     lua_setfield(L, -3, "_source_names");
+    lua_pop(L, 1);
+    S->mt_reference = rtap_lua_type(L, S, "ringtap.reference", reference_metamethods, NULL);
     lua_pop(L, 1);
     S->mt_loop = rtap_lua_type(L, S, "ringtap.loop", loop_metamethods, NULL);
     lua_pop(L, 1);

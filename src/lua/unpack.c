@@ -140,15 +140,16 @@ static void load_bytes(void *to, const uint8_t *p, size_t size, bool little)
         d[i] = p[little == native_little() ? i : size - 1 - i];
 }
 
-int rtap_lua_unpack(lua_State *L, const struct rtap_pkt *pkt)
+int rtap_lua_unpack(lua_State *L, struct rtap_lua *S)
 {
     struct cursor c = {L, luaL_checkstring(L, 2), native_little(), 1};
     lua_Integer init = luaL_optinteger(L, 3, 1);
+    const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, 1);
     size_t n = pkt->caplen, pos;
     int count = 0;
 
     if (init < 0)
-        init = -init > (lua_Integer)n ? 1 : (lua_Integer)n + init + 1;
+        init = init < -(lua_Integer)n ? 1 : (lua_Integer)n + init + 1;
     if (init == 0)
         init = 1;
     luaL_argcheck(L, (lua_Unsigned)init - 1 <= n, 3, "initial position out of packet");
@@ -161,7 +162,9 @@ int rtap_lua_unpack(lua_State *L, const struct rtap_pkt *pkt)
         float f;
         double d;
 
-        luaL_argcheck(L, skip + (size_t)size <= n - pos, 2, "packet too short");
+        pkt = rtap_lua_check_pkt(L, S, 1); /* a string that was pushed may have run a finalizer that ended it */
+        n = pkt->caplen;
+        luaL_argcheck(L, pos <= n && skip + (size_t)size <= n - pos, 2, "packet too short");
         pos += skip;
         p = pkt->data + pos;
         luaL_checkstack(L, 2, "too many results");
