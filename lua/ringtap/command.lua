@@ -15,7 +15,7 @@ local subcommands = {
 --- A remark or an error on standard error.
 ---@param format string
 function command.complain(format, ...)
-    io.stderr:write("ringtap: ", format:format(...), "\n")
+    io.stderr:write("ringtap: " .. format:format(...) .. "\n")
 end
 
 --- End the run with status 2.

@@ -89,8 +89,9 @@ function ringtap.write(file, options) end
 ---@param source ringtap.source
 ---@param sink ringtap.sink
 ---@param fn? fun(pkt: ringtap.packet): boolean
----@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals}
---- signals: the first one ends the intake (what the source had accepted is still passed on), a second one ends at once
+---@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals, report?: fun()}
+--- signals: the first one ends the intake (what the source had accepted is still passed on), a second one ends at once;
+--- USR1 and USR2 call `report` and it goes on
 ---@return integer? count packets passed on
 ---@return string reason "count", "duration", "idle", "stopped" or "end"; or the message
 ---@return integer? errno
@@ -200,8 +201,8 @@ function source:bytes(options) end
 ---@param timeout? number seconds; default: as long as it takes
 ---@param into? ringtap.packet an owned packet whose memory is used again
 ---@return ringtap.packet? packet
----@return string? reason "timeout", "end", "stopped"
----@return integer? errno ETIMEDOUT for "timeout"
+---@return string? reason "timeout", "end", "stopped", or what went wrong ("eth0: No such device ...")
+---@return integer? errno ETIMEDOUT for "timeout"; none for "end" and "stopped"
 function source:next(timeout, into) end
 
 --- Swap the filter: no packet that the new one rejects is delivered after this returns. nil: none. When it can't be

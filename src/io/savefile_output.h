@@ -1,6 +1,6 @@
 /*
  * Where a capture file writer's bytes go: one descriptor at a time, its name, and the change from one file to the next.
- * It knows nothing of packets. Used by savefile_write.c only.
+ * It knows nothing of packets. Used by savefile_write.c, and by text_sink.c for its writes.
  */
 #ifndef RTAP_IO_SAVEFILE_OUTPUT_H
 #define RTAP_IO_SAVEFILE_OUTPUT_H

@@ -1,17 +1,17 @@
 /*
- * The sink that prints. It owns a buffer of text, and a frame for callers that reserve and commit; the descriptor is
- * the caller's.
+ * The sink that prints. It owns its descriptor, a buffer of text, and a frame for callers that reserve and commit.
  *
- * Invariants: buf[0..used) is text not yet written, whole lines only; after a hard error nothing is written any more
- * and every call returns that error. A blocked write is waited for, and signals don't end it.
+ * Invariants: buf[0..used) is text not yet written; after a hard error nothing is written any more and every call
+ * returns that error.
  */
 #include "text_sink.h"
 
+#include "savefile_output.h"
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER_SIZE 65536
@@ -19,7 +19,8 @@
 struct text_sink {
     struct rtap_sink sink;
     struct rtap_line_style style;
-    int fd, failed; /* failed: 0 or the -errno that ended it */
+    struct rtap_output out; /* its descriptor; nothing else of it is used */
+    int failed;             /* 0 or the -errno that ended it */
     bool line_buffered;
     char *buf;
     size_t size, used;
@@ -33,30 +34,28 @@ static struct text_sink *text_sink(struct rtap_sink *k)
     return (struct text_sink *)((char *)k - offsetof(struct text_sink, sink));
 }
 
+/* -EINTR: a signal ended the wait for a slow reader; what is left is still queued. Other errors are final. */
 static int flush(struct text_sink *t)
 {
     size_t done = 0;
+    int r;
 
-    while (t->failed == 0 && done < t->used) {
-        ssize_t n = write(t->fd, t->buf + done, t->used - done);
-
-        if (n >= 0) {
-            done += (size_t)n;
-        } else if (errno == EAGAIN) {
-            struct pollfd p = {.fd = t->fd, .events = POLLOUT};
-
-            poll(&p, 1, -1);
-        } else if (errno != EINTR) {
-            t->failed = rtap_sink_fail(&t->sink, -errno, "%s: %s", t->sink.name, strerror(errno));
-        }
-    }
-    t->used = 0;
-    if (t->failed == 0) {
+    if (t->failed != 0)
+        return t->failed;
+    r = rtap_output_write(&t->out, t->buf, t->used, &done);
+    t->used -= done;
+    memmove(t->buf, t->buf + done, t->used);
+    if (r == -EINTR)
+        return r;
+    if (r < 0) {
+        t->failed = rtap_sink_fail(&t->sink, r, "%s: %s", t->sink.name, strerror(-r));
+        t->used = 0;
+    } else {
         t->sent += t->queued;
         t->sent_bytes += t->queued_bytes;
     }
     t->queued = t->queued_bytes = 0;
-    return t->failed;
+    return r;
 }
 
 static int text_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
@@ -93,7 +92,12 @@ static int text_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
     }
     t->queued++;
     t->queued_bytes += pkt->caplen;
-    return t->line_buffered ? flush(t) : 0;
+    if (t->line_buffered) {
+        int r = flush(t);
+
+        return r == -EINTR ? 0 : r; /* the line is queued: the next one, or a kick, takes it along */
+    }
+    return 0;
 }
 
 static int text_reserve(struct rtap_sink *k, uint32_t size, uint8_t **data)
@@ -142,7 +146,7 @@ static int text_close(struct rtap_sink *k, char *err, size_t errlen)
 
     if (r < 0 && errlen > 0)
         snprintf(err, errlen, "%s", k->error);
-    close(t->fd);
+    close(t->out.fd);
     free(t->frame);
     free(t->buf);
     free(t->sink.name);
@@ -164,6 +168,7 @@ int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struc
                    bool line_buffered, char *err, size_t errlen)
 {
     struct text_sink *t = calloc(1, sizeof(*t));
+    struct stat st;
 
     *out = NULL;
     if (t == NULL)
@@ -174,7 +179,8 @@ int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struc
     if (t->sink.name == NULL || t->buf == NULL)
         goto free_sink;
     t->size = BUFFER_SIZE;
-    t->fd = fd;
+    t->out.fd = fd;
+    t->out.regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     t->line_buffered = line_buffered || isatty(fd);
     t->style = *style;
     t->style.first = t->style.previous = t->style.minute = 0;

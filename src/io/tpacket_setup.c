@@ -92,7 +92,7 @@ static int find_device(struct device *d, const struct rtap_tpacket_config *cfg, 
         return 0;
     }
     if (!*cfg->ifname || strlen(cfg->ifname) >= sizeof(ifr.ifr_name)) {
-        snprintf(err, errlen, "%s: no interface can have this name (1 to %zu bytes)", cfg->ifname,
+        snprintf(err, errlen, "'%s': no interface can have this name (1 to %zu bytes)", cfg->ifname,
                  sizeof(ifr.ifr_name) - 1);
         return -ENODEV;
     }
@@ -177,7 +177,7 @@ static int ring_geometry(const struct rtap_tpacket_config *cfg, uint64_t *block_
         return -EINVAL;
     }
     if (!size && ring && count)
-        size = ring / count / page * page;
+        size = (ring + count * page - 1) / (count * page) * page;
     if (!size)
         size = ring && ring < 4ull * DEFAULT_BLOCK_SIZE ? (ring / 4 < page ? page : ring / 4 / page * page)
                                                         : DEFAULT_BLOCK_SIZE;
@@ -188,8 +188,8 @@ static int ring_geometry(const struct rtap_tpacket_config *cfg, uint64_t *block_
         return -EINVAL;
     }
     if (!count)
-        count = (ring ? ring : DEFAULT_RING_SIZE) / size;
-    if (ring && ring % size) {
+        count = ring && !cfg->block_size ? (ring + size - 1) / size : (ring ? ring : DEFAULT_RING_SIZE) / size;
+    if (ring && cfg->block_size && ring % size) {
         snprintf(err, errlen, "ring_size %llu: must be a multiple of block_size %llu: try %llu",
                  (unsigned long long)ring, (unsigned long long)size, (unsigned long long)((ring / size + 1) * size));
         return -EINVAL;

@@ -186,9 +186,20 @@ static lua_Integer item_field(lua_State *L, lua_Integer i, const char *name, lua
     return v;
 }
 
+static void check_item_keys(lua_State *L, lua_Integer i)
+{
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+
+        if (!(lua_isinteger(L, -2) && lua_tointeger(L, -2) == 1) && strcmp(key, "time") != 0 && strcmp(key, "len") != 0)
+            luaL_error(L, "memory: packet %I: unknown field '%s' (there are: time, len)", i,
+                       luaL_tolstring(L, -2, NULL));
+    }
+}
+
 /*
- * List item i: a string, a packet, or {bytes, time=, len=}. What keeps its bytes alive (the string, a copy of the packet)
- * goes into the table at `keep`, since the list is the script's and may change.
+ * List item i: a string, a packet, or {bytes, time=, len=}. What keeps its bytes alive (the string, a copy of the
+ * packet) goes into the table at `keep`, since the list is the script's and may change.
  */
 static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct rtap_pkt *p, int keep)
 {
@@ -197,10 +208,9 @@ static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct 
 
     memset(p, 0, sizeof(*p));
     switch (lua_rawgeti(L, 1, i)) {
-    case LUA_TSTRING:
-        p->data = (const uint8_t *)lua_tolstring(L, -1, &n);
-        break;
+    case LUA_TSTRING: p->data = (const uint8_t *)lua_tolstring(L, -1, &n); break;
     case LUA_TTABLE:
+        check_item_keys(L, i);
         p->time = item_field(L, i, "time", max_time);
         p->len = (uint32_t)item_field(L, i, "len", UINT32_MAX);
         if (lua_rawgeti(L, -1, 1) != LUA_TSTRING)
@@ -225,8 +235,10 @@ static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct 
     if (n > 1 << 28)
         luaL_error(L, "memory: packet %I is too large", i);
     p->caplen = (uint32_t)n;
-    if (p->len < p->caplen)
+    if (p->len == 0)
         p->len = p->caplen;
+    if (p->len < p->caplen)
+        luaL_error(L, "memory: packet %I: len %I is less than its %I bytes", i, (lua_Integer)p->len, (lua_Integer)n);
     lua_rawseti(L, keep, i);
 }
 

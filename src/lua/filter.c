@@ -68,7 +68,8 @@ int rtap_lua_to_filter(lua_State *L, struct rtap_lua *S, int idx, uint16_t linkt
     idx = lua_absindex(L, idx);
     expr = to_expression(L, idx);
     if (expr == NULL)
-        return luaL_error(L, "filter must be an expression or a ringtap.filter value, not %s", luaL_typename(L, idx));
+        return luaL_error(L, "filter must be an expression, a ringtap.filter value or a function, not %s",
+                          luaL_typename(L, idx));
     r = rtap_filter_new(out, expr, linktype, true, err, errlen);
     lua_settop(L, top);
     return r;

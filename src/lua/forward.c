@@ -109,6 +109,8 @@ static int signals_close(lua_State *L)
     struct signals *g = rtap_lua_check(L, 1, S->mt_signals, "signals");
 
     if (g->fd >= 0) {
+        while (take_signal(g)) /* what is pending was meant for this value */
+            ;
         close(g->fd);
         g->fd = -1;
         unblock_signals(S, g);
@@ -121,6 +123,7 @@ static int signals_close(lua_State *L)
 struct forward {
     struct rtap_lua_sink *to;
     struct signals *signals;
+    int report; /* stack index, in forward's frame, of the function for USR1 and USR2; 0: none */
     bool draining;
 };
 
@@ -136,15 +139,23 @@ static int forward_wake_fd(const struct rtap_lua_loop *lp)
 static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting)
 {
     struct forward *f = lp->context;
-    int r;
+    int r, number;
 
     if (waiting) {
         r = rtap_lua_sink_kick(L, f->to);
         if (r < 0)
             luaL_error(L, "%s", f->to->sink->error);
     }
-    if (!lp->source || !f->signals || !take_signal(f->signals))
+    number = lp->source && f->signals ? take_signal(f->signals) : 0;
+    if (number == 0)
         return;
+    if (number == SIGUSR1 || number == SIGUSR2) {
+        if (f->report) { /* this runs in forward's own frame */
+            lua_pushvalue(L, f->report);
+            lua_call(L, 0, 0);
+        }
+        return;
+    }
     if (f->draining || !lp->source->ops->drain) {
         lp->left = 0;
         lp->reason = "stopped";
@@ -158,6 +169,7 @@ static const struct rtap_option forward_options[] = {
     {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
     {"duration", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, duration), 0, INT64_MAX, NULL},
     {"idle", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, idle), 0, INT64_MAX, NULL},
+    {"report", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, report), 0, 0, NULL},
     {"signals", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, signals), 0, 0, NULL},
     {NULL, 0, 0, 0, 0, NULL},
 };
@@ -183,6 +195,7 @@ static int forward(lua_State *L)
     f = lua_newuserdatauv(L, sizeof(*f), 0); /* outlives this frame if an error is raised in it */
     memset(f, 0, sizeof(*f));
     f->to = rtap_lua_check_sink(L, S, 2);
+    f->report = o.report;
     if (o.signals)
         f->signals = rtap_lua_check(L, o.signals, S->mt_signals, "signals");
     lp = rtap_lua_loop_new(L, S, 1, &o);

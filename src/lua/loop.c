@@ -75,11 +75,17 @@ struct rtap_lua_loop *rtap_lua_loop_new(lua_State *L, struct rtap_lua *S, int so
     return lp;
 }
 
-static int hard_error(lua_State *L, struct rtap_lua_loop *lp)
+/* The loop is over: raise, or for next() leave the sentence in source->error. */
+static void hard_error(lua_State *L, struct rtap_lua_loop *lp, int err)
 {
+    if (lp->quiet) {
+        lp->failed = err;
+        rtap_lua_loop_end(lp, "error");
+        return;
+    }
     lua_pushstring(L, lp->source->error);
     rtap_lua_loop_end(lp, "error");
-    return lua_error(L);
+    lua_error(L);
 }
 
 /* Call the Lua predicate, if there is one, on the packet that the slot shows. */
@@ -100,8 +106,8 @@ static bool predicate_says(lua_State *L, struct rtap_lua_loop *lp, int idx)
 
 /*
  * A predicate may do anything: close the source, end the loop, step it, swap the filter. The packet counts as filtered
- * until it has passed, so that an error in a predicate leaves the sums right. A filter that was swapped meanwhile has its
- * say too.
+ * until it has passed, so that an error in a predicate leaves the sums right. A filter that was swapped meanwhile has
+ * its say too.
  */
 static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
 {
@@ -118,8 +124,10 @@ static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
                                                        sizeof(lp->source->error))
                                    : 1;
 
-        if (r < 0)
-            hard_error(L, lp);
+        if (r < 0) {
+            hard_error(L, lp, r);
+            return false;
+        }
         ok = r && predicate_says(L, lp, idx);
     }
     if (!ok || !lp->slot || lp->slot->handle != handle)
@@ -175,8 +183,10 @@ static void wait_for_packets(lua_State *L, struct rtap_lua_loop *lp)
             collected = true;
             continue;
         }
-        if (r < 0 && r != -EINTR)
-            hard_error(L, lp);
+        if (r < 0 && r != -EINTR) {
+            hard_error(L, lp, r);
+            return;
+        }
         if (lp->between)
             lp->between(L, lp, false);
         rtap_lua_interrupt(L);
@@ -277,7 +287,7 @@ bool rtap_lua_loop_slow(lua_State *L, struct rtap_lua_loop *lp, int idx, int r)
                     lp->between(L, lp, false);
                 end_if_over(lp);
             } else if (r != RTAP_AGAIN) {
-                hard_error(L, lp);
+                hard_error(L, lp, r);
             } else {
                 wait_for_packets(L, lp);
             }

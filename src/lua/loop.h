@@ -22,6 +22,8 @@ struct rtap_lua_loop {
     bool closed;    /* the source was closed under it */
     bool new_block; /* set at each block, for loops that stay in C: see rtap_lua_loop_breathe */
     int (*wake_fd)(const struct rtap_lua_loop *lp); /* a descriptor that ends a wait, or -1; may be NULL */
+    bool quiet; /* next(): a hard error ends the loop with `failed` set, and is not raised */
+    int failed;
     /* forward: called before each wait and at each new block; may be NULL */
     void (*between)(lua_State *L, struct rtap_lua_loop *lp, bool waiting);
     void *context;
@@ -30,7 +32,7 @@ struct rtap_lua_loop {
 struct rtap_loop_options {
     int64_t count, duration, idle;
     const char *from;
-    int signals;
+    int signals, report;
 };
 
 extern const struct rtap_option rtap_lua_loop_options[]; /* count, duration, idle */

@@ -74,7 +74,7 @@ void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, int idx, int into)
             size_t more = need + need / 2;
 
             lua_newuserdatauv(L, more, 0);
-            if (need > o->more) { /* still: a finalizer may have used it */
+            if (need > o->more) {              /* still: a finalizer may have used it */
                 if (o->pkt.data != o->bytes) { /* what it shows now is in the memory that goes */
                     o->pkt.caplen = o->pkt.len = o->pkt.comment_len = 0;
                     o->pkt.ifname = o->pkt.comment = NULL;

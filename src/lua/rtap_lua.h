@@ -111,7 +111,12 @@ struct rtap_lua_source {
     struct rtap_source *source;  /* NULL: not open yet, or closed */
     struct rtap_lua_loop *loops; /* running ones */
     bool has_predicate;          /* user value 1: a Lua function */
-    unsigned swaps;              /* how often the filter was set */
+    struct rtap_lua_counters {
+        bool wanted, known; /* a file sink asked for them; they were taken when the source was closed */
+        uint32_t interface;
+        uint64_t received, dropped;
+    } counters;
+    unsigned swaps; /* how often the filter was set */
 };
 
 /* Push a born-closed source userdata; set ->source when it is open. */
@@ -124,6 +129,9 @@ int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx,
 /* The end of opening the source at `at`: r and err are how it went; sets the filter option (0: none) and returns the
  * source, or nil, message, errno. */
 int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter);
+
+/* Take the counters for whoever wants them before the source goes. */
+void rtap_lua_final_counters(struct rtap_lua_source *u);
 
 /* --- filters (filter.c) --- */
 /* The filter at idx (an expression, or a ringtap.filter value) for a link type: a new reference in *out, NULL for nil.

@@ -109,17 +109,29 @@ static const struct rtap_option write_options[] = {
     {NULL, 0, 0, 0, 0, NULL},
 };
 
-void rtap_lua_write_counters(struct rtap_sink *k, const struct rtap_lua_source *from)
+void rtap_lua_final_counters(struct rtap_lua_source *u)
 {
-    struct rtap_source *s = from->source;
+    struct rtap_lua_counters *c = &u->counters;
+    struct rtap_source *s = u->source;
     struct rtap_source_stats st;
     struct rtap_source_if i;
 
-    if (!s || strcmp(k->ops->kind, "file") != 0)
+    if (!s || !c->wanted)
         return;
     rtap_source_stats(s, &st);
-    if (st.knows_dropped && s->ops->interface && s->ops->interface(s, 0, &i))
-        rtap_write_counters(k, i.id, st.delivered + st.dropped, st.dropped);
+    if (!st.knows_dropped || !s->ops->interface || !s->ops->interface(s, 0, &i))
+        return;
+    c->interface = i.id;
+    c->received = st.delivered + st.dropped;
+    c->dropped = st.dropped;
+    c->known = true;
+}
+
+void rtap_lua_write_counters(struct rtap_sink *k, struct rtap_lua_source *from)
+{
+    rtap_lua_final_counters(from);
+    if (from->counters.known)
+        rtap_write_counters(k, from->counters.interface, from->counters.received, from->counters.dropped);
 }
 
 /* The interfaces of a source are declared before any packet, so that an empty file has them too. */
@@ -141,6 +153,13 @@ static int declare(struct rtap_sink *k, struct rtap_source *s, const char *filte
     return r;
 }
 
+static bool is_compressed_name(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0);
+}
+
 /* ringtap.write(path | file [, options]): sink, or nil, message, errno */
 static int write_file(lua_State *L)
 {
@@ -158,6 +177,12 @@ static int write_file(lua_State *L)
     rtap_lua_options(L, 2, "write", write_options, &o);
     if (o.source)
         from = rtap_lua_check_source(L, S, o.source);
+    if (o.c.path && is_compressed_name(o.c.path))
+        return rtap_lua_fail(L, EINVAL,
+                             lua_pushfstring(L,
+                                             "%s: compressed files are read, not written: write to a pipe, as in "
+                                             "io.popen(\"gzip > x.pcapng.gz\", \"w\")",
+                                             o.c.path));
     u = rtap_lua_sink_new(L, S);
     at = lua_gettop(L);
     if (o.source)
@@ -183,6 +208,7 @@ static int write_file(lua_State *L)
         r = declare(u->sink, from->source, o.filter);
         if (r < 0)
             return rtap_lua_fail(L, r, u->sink->error);
+        from->counters.wanted = true;
         lua_pushvalue(L, o.source);
         lua_setiuservalue(L, at, 1);
     }

@@ -1,6 +1,6 @@
 /*
- * The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes with,
- * 2 the Lua file that it writes to.
+ * The sink type: the verbs that every sink has. User value 1 of a file sink is the source whose counters it closes
+ * with, 2 the Lua file that it writes to.
  */
 #include "sink.h"
 

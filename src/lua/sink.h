@@ -15,6 +15,6 @@ int rtap_lua_sink_kick(lua_State *L, struct rtap_lua_sink *u);                  
 /* A descriptor of our own for an open Lua file; raises when it is closed. */
 int rtap_lua_own_descriptor(lua_State *L, luaL_Stream *f);
 /* A file sink's Interface Statistics Block: what the source has counted until now. */
-void rtap_lua_write_counters(struct rtap_sink *k, const struct rtap_lua_source *from);
+void rtap_lua_write_counters(struct rtap_sink *k, struct rtap_lua_source *from);
 
 #endif

@@ -188,11 +188,14 @@ static int source_next(lua_State *L)
     lua_settop(L, 3);
     lp = rtap_lua_loop_new(L, S, 1, &o); /* 4 */
     lua_toclose(L, 4);
+    lp->quiet = true;
     if (rtap_lua_loop_step(L, lp, 4)) {
         rtap_lua_push_handle(L, lp); /* 5 */
         rtap_lua_push_owned(L, S, 5, lua_isnil(L, 3) ? 0 : 3);
         return 1;
     }
+    if (lp->failed)
+        return rtap_lua_fail(L, lp->failed, self(L)->error);
     luaL_pushfail(L);
     if (strcmp(lp->reason, "duration") == 0) {
         lua_pushliteral(L, "timeout");
@@ -455,6 +458,8 @@ static int source_close(lua_State *L)
     struct rtap_source *s = u->source;
     struct rtap_lua_loop *lp;
 
+    if (s)
+        rtap_lua_final_counters(u);
     u->source = NULL;
     u->has_predicate = false;
     while ((lp = u->loops)) {
@@ -506,9 +511,7 @@ static const luaL_Reg metamethods[] = {
     {NULL, NULL},
 };
 
-static const luaL_Reg reference_metamethods[] = {
-    {"__gc", reference_close}, {"__close", reference_close}, {NULL, NULL}
-};
+static const luaL_Reg reference_metamethods[] = {{"__gc", reference_close}, {"__close", reference_close}, {NULL, NULL}};
 
 static const luaL_Reg loop_metamethods[] = {
     {"__gc", loop_close},

@@ -12,7 +12,7 @@ local EPIPE, EXFULL = 32, 54
 local DEFAULT_SNAPLEN = 262144
 
 local function say(format, ...)
-    io.stderr:write(format:format(...), "\n")
+    io.stderr:write(format:format(...) .. "\n") -- one write: two processes may share a terminal
 end
 
 -- ------------------------------------------------------------------ the command line
@@ -365,16 +365,18 @@ end
 
 local function take_signals()
     if ignores_hangup() then
-        return ringtap.signals("INT", "TERM")
+        return ringtap.signals("INT", "TERM", "USR1")
     end
-    return ringtap.signals("INT", "TERM", "HUP")
+    return ringtap.signals("INT", "TERM", "HUP", "USR1")
 end
 
 local function announce(o, source)
     local i = source:interfaces()[1] or {}
     local name, description = linktypes.name(source:linktype())
-    say("%s %s, link-type %s (%s), snapshot length %d%s", o.r and "reading from file" or "listening on",
-        o.r or source:name(), name, description, i.snaplen or DEFAULT_SNAPLEN, o.r and "" or " bytes")
+    local id = source:stats().fanout_id
+    say("%s %s, link-type %s (%s), snapshot length %d%s%s", o.r and "reading from file" or "listening on",
+        o.r or source:name(), name, description, i.snaplen or DEFAULT_SNAPLEN, o.r and "" or " bytes",
+        id and (", fanout group %d"):format(id) or "")
 end
 
 --- Pass everything on and close the sink. The counters are those of the moment when the intake ended.
@@ -383,7 +385,14 @@ end
 ---@return string? message of what went wrong
 ---@return integer? errno when it was the sink
 local function pass_on(o, source, sink, signals)
-    local ok, n, why, errno = pcall(ringtap.forward, source, sink, nil, { count = o.c, signals = signals })
+    local function report() -- SIGUSR1, as tcpdump
+        if not o.r then
+            sink:flush()
+            print_counters(sink:stats().sent, source:stats(), "waiting")
+        end
+    end
+    local ok, n, why, errno = pcall(ringtap.forward, source, sink, nil,
+        { count = o.c, signals = signals, report = report })
     local message
     if not ok then
         message, why = n, "error"
