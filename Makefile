@@ -15,7 +15,7 @@ SANITIZE     ?=
 
 PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev zlib1g-dev libzstd-dev lua-argparse iproute2
 TEST_PACKAGES := lua-busted lua-check luarocks tshark tcpdump cppcheck clang-format zstd gzip ethtool procps \
-                 lua-dkjson lua-filesystem util-linux
+                 netbase util-linux
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARN) $(CFLAGS) $(addprefix -I,$(LUA_INCDIR)) \

@@ -582,7 +582,7 @@ describe("ringtap dump on an interface", function()
 
     root_it("names what an ordinary user is missing #root", function()
         local status, stdout, stderr = dump_in_b("-i " .. ns.b_if,
-            "setpriv --reuid nobody --regid nogroup --clear-groups ")
+            "setpriv --bounding-set=-all --inh-caps=-all ")
         assert.are.same({ 1, "" }, { status, stdout })
         local message = "ringtap: " .. ns.b_if .. ": Operation not permitted (needs CAP_NET_RAW"
         assert.are.equal(message, stderr:sub(1, #message))

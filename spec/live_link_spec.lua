@@ -154,7 +154,7 @@ describe("a link #root", function()
         local ns <close> = support.namespaces()
         local src = live.capture(ns, "b", { filter = "udp and dst port 9" })
         local breaker = support.spawn("sh -c " .. support.quote("sleep 0.3; exec ip -n " .. ns.b .. " link del veth_b"))
-        assert.matches("veth_b: No such device", select(2, src:next(30)))
+        assert.matches("veth_b: No such device", (select(2, src:next(30))))
         support.wait(breaker)
         support.must(([[ip -n %s link add veth_a address %s type veth peer name veth_b netns %s address %s
             ip -n %s addr add 192.0.2.1/24 dev veth_a
@@ -431,7 +431,7 @@ describe("a tun device #root", function()
         assert.is_true(packets[2]:sub(21) == six or packets[3]:sub(21) == six)
         support.kill(hold)
         support.wait(hold)
-        assert.matches("tun0: No such device", select(2, src:next(20))) -- the device went with it
+        assert.matches("tun0: No such device", (select(2, src:next(20)))) -- the device went with it
     end)
 end)
 

@@ -196,6 +196,6 @@ describe("an event loop #root", function()
         assert.equal(1, ready)
         assert.is_true(revents & 8 ~= 0) -- POLLERR
         assert.is_true(support.wait_for(function() return src:timeout() end) == 0)
-        assert.matches("No such device", select(2, src:next()))
+        assert.matches("No such device", (select(2, src:next())))
     end)
 end)
