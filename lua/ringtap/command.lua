@@ -1,7 +1,15 @@
 --- The command: `ringtap SUBCOMMAND ...`. A subcommand is a module under ringtap/command/ with run(args), which returns
 --- the exit status, 0 or 1; a wrong command line is command.usage_error(), which ends the run with status 2.
 
-local argparse = require "argparse"
+-- The one that Lua finds, else the one that was taken along when ringtap was installed.
+local found, argparse = pcall(require, "argparse")
+if not found then
+    found, argparse = pcall(require, "ringtap.argparse")
+    if not found then
+        io.stderr:write("ringtap: the command needs argparse (luarocks install argparse, or Debian's lua-argparse)\n")
+        os.exit(1)
+    end
+end
 local core = require "ringtap.core"
 
 local command = {}

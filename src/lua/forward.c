@@ -246,7 +246,7 @@ static int forward(lua_State *L)
 struct text_options {
     struct rtap_line_style style;
     int time, dump;
-    int64_t verbose, fd;
+    int64_t verbose;
     bool line_buffered;
 };
 

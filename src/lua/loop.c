@@ -237,7 +237,7 @@ static bool accept(lua_State *L, struct rtap_lua_loop *lp, int idx)
         }
         lp->new_block = true;
     }
-    if (lp->predicate && lp->source && !passes(L, lp, idx)) {
+    if (lp->predicate && lp->slot && lp->source && !passes(L, lp, idx)) {
         if (fresh && late) /* time was up at the block before: that one was looked through, so that next(0) is of use */
             lp->left = 0;
         else if (fresh && lp->slot && !lp->reason)
