@@ -395,6 +395,20 @@ describe("ringtap dump on an interface", function()
         assert.are.equal(10, #numbers(path("ten")))
     end)
 
+    root_it("prints its counters on SIGUSR1 and goes on #root", function()
+        local out = path("usr1.pcapng")
+        local process = listen(("-i %s -w %s udp dst port 9999"):format(ns.b_if, out))
+        support.kill(process, "USR1")
+        assert(support.wait_output(process, "received by filter\n0 packets dropped by kernel\n"))
+        send(100)
+        support.kill(process, "INT")
+        local status, _, stderr = support.wait(process)
+        assert.are.equal(0, status)
+        assert.are.equal("100 packets captured\n100 packets received by filter\n0 packets dropped by kernel\n",
+            stderr:match("100 packets captured.*$"))
+        assert.are.equal(100, #numbers(out))
+    end)
+
     root_it("ends cleanly on SIGINT, SIGTERM and SIGHUP with all that is in the ring #root", function()
         for _, signal in ipairs { "INT", "TERM", "HUP" } do
             local out = path("signal.pcapng")

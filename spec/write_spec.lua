@@ -164,6 +164,30 @@ describe("a written file", function()
         out:close()
     end)
 
+    it("is not written compressed, and says so", function()
+        for _, name in ipairs { "x.pcapng.gz", "x.pcap.zst" } do
+            local out, message, errno = ringtap.write(dir .. "/" .. name)
+            assert.is_nil(out)
+            assert.matches(name .. ": compressed files are read, not written", message, 1, true)
+            assert.equal(22, errno)
+        end
+    end)
+
+    it("has the counters of its source, whichever is closed first", function()
+        for _, source_first in ipairs { true, false } do
+            local path = dir .. "/order.pcapng"
+            local src = source(5)
+            local out = assert(ringtap.write(path, { source = src }))
+            ringtap.forward(src, out)
+            if source_first then
+                src:close()
+            end
+            out:close()
+            local _, back = read_all(path)
+            assert.equal(5, back:interfaces()[1].received)
+        end
+    end)
+
     it("says what refused it", function()
         local out, message, errno = ringtap.write(dir .. "/no/such/dir")
         assert.is_nil(out)
