@@ -72,7 +72,7 @@ end
 --- A directory of its own, gone at the end.
 ---@return string path
 function support.tmpdir()
-    local pipe = assert(io.popen("mktemp -d /tmp/ringtap-spec.XXXXXX"))
+    local pipe = assert(io.popen("mktemp -d -t ringtap-spec.XXXXXXXX"))
     local path = pipe:read("l")
     pipe:close()
     assert(path, "mktemp failed")

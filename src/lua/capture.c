@@ -141,14 +141,7 @@ static int capture(lua_State *L)
             r = rtap_tpacket_start(u->source, f);
         rtap_filter_unref(f);
     }
-    if (r < 0) {
-        rtap_lua_fail(L, r, u->source->error);
-        rtap_source_close(u->source);
-        u->source = NULL;
-        return 3;
-    }
-    lua_settop(L, at);
-    return 1;
+    return rtap_lua_source_ready(L, at, r);
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -126,6 +126,8 @@ struct rtap_lua_source *rtap_lua_check_source(lua_State *L, struct rtap_lua *S, 
  * 0, or -errno with the sentence in source->error. */
 int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx, int idx);
 
+/* The last step of opening the source at `at` went as r says: the source, or it is closed and nil, message, errno. */
+int rtap_lua_source_ready(lua_State *L, int at, int r);
 /* The end of opening the source at `at`: r and err are how it went; sets the filter option (0: none) and returns the
  * source, or nil, message, errno. */
 int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter);

@@ -258,13 +258,10 @@ int rtap_lua_source_set_filter(lua_State *L, struct rtap_lua *S, int source_idx,
     return 0;
 }
 
-int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter)
+int rtap_lua_source_ready(lua_State *L, int at, int r)
 {
     struct rtap_lua_source *u = lua_touserdata(L, at);
 
-    if (r < 0)
-        return rtap_lua_fail(L, r, err);
-    r = filter ? rtap_lua_source_set_filter(L, S, at, filter) : 0;
     if (r < 0) {
         rtap_lua_fail(L, r, u->source->error);
         rtap_source_close(u->source);
@@ -273,6 +270,13 @@ int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, cons
     }
     lua_settop(L, at);
     return 1;
+}
+
+int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter)
+{
+    if (r < 0)
+        return rtap_lua_fail(L, r, err);
+    return rtap_lua_source_ready(L, at, filter ? rtap_lua_source_set_filter(L, S, at, filter) : 0);
 }
 
 /* src:filter(expr | filter | function | nil): src, or nil, message, errno and the old one stays */
