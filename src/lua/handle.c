@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+_Static_assert(sizeof(void *) == 8, "a handle takes the 64 bits of a light userdata");
+
 static const char stale_message[] =
     "stale packet: it was valid until the loop's next step (use pkt:copy() or pkt:hold())";
 
