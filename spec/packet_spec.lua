@@ -253,7 +253,7 @@ describe("a held packet", function()
             end
         end)
         assert.is_false(ok)
-        assert.matches("held: release packets first", message)
+        assert.matches("held: release its packets first", message)
         assert.equal(string.pack(">I4", 1), held:sub(-4))
     end)
 end)

@@ -56,7 +56,8 @@ static int memory_wait(struct rtap_source *s, int64_t timeout)
 
     (void)timeout;
     if (m->ring.block_count && m->ring.blocks[m->ring.cursor].block.pins)
-        return rtap_source_fail(s, -ENOBUFS, "%s: all blocks of the ring are held: release packets first", s->name);
+        return rtap_source_fail(
+            s, -ENOBUFS, "%s: the ring has come round to a block that is held: release its packets first", s->name);
     return 1;
 }
 
@@ -108,7 +109,7 @@ static const struct rtap_source_ops memory_ops = {
 
 static void put_packet(uint8_t *at, const struct rtap_pkt *p)
 {
-    static const uint8_t pkttype[4] = {PACKET_HOST, PACKET_HOST, PACKET_OUTGOING, PACKET_HOST};
+    static const uint8_t pkttype[4] = {7 /* none that is known */, PACKET_HOST, PACKET_OUTGOING, 7};
     struct tpacket3_hdr *h = (struct tpacket3_hdr *)at;
     struct sockaddr_ll *sll = (struct sockaddr_ll *)(at + RTAP_RING_SLL_OFFSET);
     int64_t time = p->time == RTAP_NO_TIME ? 0 : p->time;

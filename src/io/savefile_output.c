@@ -168,20 +168,38 @@ static ssize_t write_quietly(int fd, const void *data, size_t n, bool *broken)
     return r;
 }
 
-int rtap_output_write(struct rtap_output *o, const void *data, size_t n, size_t *done)
+/* Wait until a stream takes PIPE_BUF bytes without blocking; -EINTR when wake_fd is readable. */
+static int wait_writable(int fd, int wake_fd)
+{
+    struct pollfd p[2] = {{.fd = fd, .events = POLLOUT}, {.fd = wake_fd, .events = POLLIN}};
+
+    if (poll(p, 2, -1) < 0)
+        return -errno;
+    return p[1].revents ? -EINTR : 0;
+}
+
+int rtap_output_write(struct rtap_output *o, const void *data, size_t n, size_t *done, int wake_fd)
 {
     const uint8_t *p = data;
 
     *done = 0;
     while (*done < n) {
-        bool broken = false;
-        ssize_t r =
-            o->regular ? write(o->fd, p + *done, n - *done) : write_quietly(o->fd, p + *done, n - *done, &broken);
+        bool broken = false, careful = wake_fd >= 0 && !o->regular;
+        size_t len = careful && n - *done > PIPE_BUF ? PIPE_BUF : n - *done;
+        ssize_t r;
+
+        if (careful) {
+            int waited = wait_writable(o->fd, wake_fd);
+
+            if (waited < 0)
+                return waited;
+        }
+        r = o->regular ? write(o->fd, p + *done, len) : write_quietly(o->fd, p + *done, len, &broken);
 
         if (r >= 0) {
             *done += (size_t)r;
             o->size += (uint64_t)r;
-            if (*done == n || o->regular || broken)
+            if (r == (ssize_t)len || o->regular || broken)
                 continue;
             /* A blocking stream with a reader takes less than all only when a signal came. */
             r = fcntl(o->fd, F_GETFL);

@@ -34,9 +34,9 @@ bool rtap_output_due(struct rtap_output *o, uint64_t queued);
 /* Close this file and open the next, after due() said so. -EXFULL: rotation by time, and rotate_count files are full.
  */
 int rtap_output_rotate(struct rtap_output *o);
-/* Write n bytes, *done of which are out (also on error). Waits for a slow reader; -EINTR on streams only. Never raises
- * SIGPIPE. */
-int rtap_output_write(struct rtap_output *o, const void *data, size_t n, size_t *done);
+/* Write n bytes, *done of which are out (also on error). Waits for a slow reader; -EINTR on streams only, by a signal
+ * or when wake_fd (-1: none) gets readable. Never raises SIGPIPE. */
+int rtap_output_write(struct rtap_output *o, const void *data, size_t n, size_t *done, int wake_fd);
 /* Take the last n bytes out of the file again. */
 void rtap_output_cut(struct rtap_output *o, size_t n);
 /* Write over n bytes at `offset` of the current file, where that can be done. */

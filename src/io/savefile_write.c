@@ -83,7 +83,7 @@ static int flush(struct rtap_writer *w)
 
     if (w->used == 0)
         return 0;
-    r = rtap_output_write(&w->out, w->buf, w->used, &done);
+    r = rtap_output_write(&w->out, w->buf, w->used, &done, w->sink.wake_fd);
     if (r == 0) {
         w->sent += w->queued;
         w->sent_this_file += w->queued;
@@ -265,8 +265,10 @@ static int writer_commit(struct rtap_sink *k, const struct rtap_pkt *meta)
     r = 0;
     if (w->unbuffered) {
         r = flush(w);
-        if (r == -EINTR)
+        if (r == -EINTR) {
+            k->interrupted = true;
             r = 0; /* the packet is taken; the rest of it goes out with the next one */
+        }
     }
     return r;
 }
@@ -352,6 +354,7 @@ int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg,
         return r;
     }
     w->sink.ops = &writer_ops;
+    w->sink.wake_fd = -1;
     w->sink.name = strdup(name);
     w->out = (struct rtap_output){.fd = cfg->fd,
                                   .owns_fd = cfg->fd >= 0,

@@ -8,6 +8,7 @@
 #define RTAP_IO_SINK_H
 
 #include "../packet/pkt.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 struct rtap_sink;
@@ -40,6 +41,8 @@ struct rtap_sink_ops {
 
 struct rtap_sink {
     const struct rtap_sink_ops *ops;
+    int wake_fd;      /* when this gets readable a write to a stream ends with -EINTR; -1: none */
+    bool interrupted; /* a call that had taken its packet was interrupted while it wrote: whoever cares clears it */
     char *name;
     char error[512];
 };

@@ -145,8 +145,10 @@ static inline int rtap_source_next(struct rtap_source *s, struct rtap_pkt *pkt)
         if (__builtin_expect(s->filter != NULL, 0)) {
             int m = rtap_filter_match(s->filter, pkt, s->error, sizeof(s->error));
 
-            if (m < 0)
+            if (m < 0) {
+                s->filtered++;
                 return m;
+            }
             if (m == 0) {
                 s->filtered++;
                 if (s->block != before)

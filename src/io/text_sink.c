@@ -42,7 +42,7 @@ static int flush(struct text_sink *t)
 
     if (t->failed != 0)
         return t->failed;
-    r = rtap_output_write(&t->out, t->buf, t->used, &done);
+    r = rtap_output_write(&t->out, t->buf, t->used, &done, t->sink.wake_fd);
     t->used -= done;
     memmove(t->buf, t->buf + done, t->used);
     if (r == -EINTR)
@@ -95,7 +95,9 @@ static int text_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
     if (t->line_buffered) {
         int r = flush(t);
 
-        return r == -EINTR ? 0 : r; /* the line is queued: the next one, or a kick, takes it along */
+        if (r != -EINTR)
+            return r;
+        k->interrupted = true; /* the line is queued: the next one, or a kick, takes it along */
     }
     return 0;
 }
@@ -174,6 +176,7 @@ int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struc
     if (t == NULL)
         goto no_memory;
     t->sink.ops = &text_ops;
+    t->sink.wake_fd = -1;
     t->sink.name = strdup(name);
     t->buf = malloc(BUFFER_SIZE);
     if (t->sink.name == NULL || t->buf == NULL)

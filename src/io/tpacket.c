@@ -120,7 +120,8 @@ static int tpacket_wait(struct rtap_source *s, int64_t timeout)
         if (t->ring.left || rtap_ring_ready(&t->ring))
             return 1;
         if (t->ring.blocks[t->ring.cursor].block.pins)
-            return rtap_source_fail(s, -ENOBUFS, "%s: all blocks of the ring are held: release packets first", s->name);
+            return rtap_source_fail(
+                s, -ENOBUFS, "%s: the ring has come round to a block that is held: release its packets first", s->name);
         if ((t->gone || t->draining) && until > t->last_block_at)
             until = t->last_block_at;
         if (until != INT64_MAX) {

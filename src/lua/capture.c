@@ -58,7 +58,9 @@ static const struct rtap_option fanout_options[] = {
 static void field(lua_State *L, int idx, const char *name, lua_Integer max, lua_Integer *to)
 {
     lua_getfield(L, idx, name);
-    *to = luaL_optinteger(L, -1, 0);
+    if (!lua_isnil(L, -1) && !lua_isinteger(L, -1))
+        luaL_error(L, "capture: fanout.program: '%s' must be an integer, not %s", name, luaL_typename(L, -1));
+    *to = lua_tointeger(L, -1);
     if (*to < 0 || *to > max)
         luaL_error(L, "capture: fanout.program: '%s' = %I is out of range", name, *to);
     lua_pop(L, 1);
@@ -119,6 +121,10 @@ static int capture(lua_State *L)
     rtap_lua_options(L, 2, "capture", capture_options, &o);
     if (o.fanout)
         read_fanout(L, o.fanout, &o.c.fanout);
+    if (o.filter && (lua_isnumber(L, o.filter) || lua_isboolean(L, o.filter)) && lua_type(L, o.filter) != LUA_TSTRING)
+        return luaL_error(
+            L, "capture: option 'filter' must be an expression, a ringtap.filter value or a function, not %s",
+            luaL_typename(L, o.filter));
     if (o.c.snaplen == 0)
         o.c.snaplen = 262144;
     u = rtap_lua_source_new(L, S);
@@ -194,7 +200,8 @@ static void check_item_keys(lua_State *L, lua_Integer i)
  * List item i: a string, a packet, or {bytes, time=, len=}. What keeps its bytes alive (the string, a copy of the
  * packet) goes into the table at `keep`, since the list is the script's and may change.
  */
-static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct rtap_pkt *p, int keep)
+static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct rtap_pkt *p, int keep,
+                        int64_t *linktype)
 {
     const lua_Integer max_time = (lua_Integer)UINT32_MAX * 1000000000 + 999999999;
     size_t n = 0;
@@ -217,6 +224,8 @@ static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct 
         lua_remove(L, -2);
         *p = ((struct rtap_owned *)lua_touserdata(L, -1))->pkt;
         n = p->caplen;
+        if (*linktype < 0)
+            *linktype = p->linktype;
         if (p->time != RTAP_NO_TIME && (p->time < 0 || p->time > max_time))
             luaL_error(L, "memory: packet %I: its time does not fit (0 to 2^32 seconds)", i);
         break;
@@ -239,7 +248,7 @@ static void memory_item(lua_State *L, struct rtap_lua *S, lua_Integer i, struct 
 static int memory(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
-    struct memory_options o = {.linktype = RTAP_LINKTYPE_ETHERNET, .block_size = 1 << 20, .repeat = 1};
+    struct memory_options o = {.linktype = -1, .block_size = 1 << 20, .repeat = 1};
     struct rtap_lua_source *u;
     struct rtap_pkt *pkts;
     lua_Integer count;
@@ -255,7 +264,9 @@ static int memory(lua_State *L)
     lua_newtable(L);
     keep = lua_gettop(L);
     for (lua_Integer i = 1; i <= count; i++)
-        memory_item(L, S, i, &pkts[i - 1], keep);
+        memory_item(L, S, i, &pkts[i - 1], keep, &o.linktype);
+    if (o.linktype < 0)
+        o.linktype = RTAP_LINKTYPE_ETHERNET;
     u = rtap_lua_source_new(L, S);
     at = lua_gettop(L);
     r = rtap_memory_open(&u->source, pkts, (size_t)count, (uint16_t)o.linktype, (uint32_t)o.block_size,

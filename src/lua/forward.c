@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------ signals */
@@ -54,6 +55,8 @@ static void unblock_signals(struct rtap_lua *S, const struct signals *g)
     for (size_t i = 0; i < SIGNALS; i++)
         if (sigismember(&g->set, signal_names[i].number) && --S->signals[i].users == 0 && !S->signals[i].was_blocked)
             sigaddset(&set, signal_names[i].number);
+    while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0) /* what is pending was meant for these values */
+        ;
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -109,8 +112,6 @@ static int signals_close(lua_State *L)
     struct signals *g = rtap_lua_check(L, 1, S->mt_signals, "signals");
 
     if (g->fd >= 0) {
-        while (take_signal(g)) /* what is pending was meant for this value */
-            ;
         close(g->fd);
         g->fd = -1;
         unblock_signals(S, g);
@@ -123,8 +124,8 @@ static int signals_close(lua_State *L)
 struct forward {
     struct rtap_lua_sink *to;
     struct signals *signals;
-    int report; /* stack index, in forward's frame, of the function for USR1 and USR2; 0: none */
-    bool draining;
+    int report;             /* stack index, in forward's frame, of the function for USR1 and USR2; 0: none */
+    bool draining, stopped; /* by the first signal; by a second one */
 };
 
 static int forward_wake_fd(const struct rtap_lua_loop *lp)
@@ -134,19 +135,12 @@ static int forward_wake_fd(const struct rtap_lua_loop *lp)
     return f->signals ? f->signals->fd : -1;
 }
 
-/* Before a wait what was written goes out; at each block the signals are looked at: the first one ends the intake, a
- * second one the loop. */
-static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting)
+/* The first signal ends the intake, a second one the loop; USR1 and USR2 ask for a report. */
+static void look_for_signal(lua_State *L, struct rtap_lua_loop *lp)
 {
     struct forward *f = lp->context;
-    int r, number;
+    int number = lp->source && f->signals ? take_signal(f->signals) : 0;
 
-    if (waiting) {
-        r = rtap_lua_sink_kick(L, f->to);
-        if (r < 0)
-            luaL_error(L, "%s", f->to->sink->error);
-    }
-    number = lp->source && f->signals ? take_signal(f->signals) : 0;
     if (number == 0)
         return;
     if (number == SIGUSR1 || number == SIGUSR2) {
@@ -159,10 +153,69 @@ static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting
     if (f->draining || !lp->source->ops->drain) {
         lp->left = 0;
         lp->reason = "stopped";
+        f->stopped = true;
     } else {
         lp->source->ops->drain(lp->source);
         f->draining = true;
     }
+}
+
+/* A wait of the sink was interrupted. Hooks and reports may have closed anything after this. */
+static void interrupted(lua_State *L, struct rtap_lua_loop *lp)
+{
+    struct forward *f = lp->context;
+
+    look_for_signal(L, lp);
+    rtap_lua_interrupt(L);
+    if (!f->to->sink)
+        luaL_error(L, "attempt to use a closed sink");
+}
+
+/* What was written goes out. */
+static int forward_kick(lua_State *L, struct rtap_lua_loop *lp)
+{
+    struct forward *f = lp->context;
+    int r;
+
+    do {
+        f->to->sink->wake_fd = forward_wake_fd(lp);
+        r = f->to->sink->ops->kick(f->to->sink);
+        f->to->sink->wake_fd = -1;
+        if (r == -EINTR)
+            interrupted(L, lp);
+    } while (r == -EINTR && !f->stopped);
+    return r == -EINTR ? 0 : r;
+}
+
+/* Before a wait what was written goes out; at each block the signals are looked at. */
+static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting)
+{
+    struct forward *f = lp->context;
+
+    if (waiting && f->to->sink && forward_kick(L, lp) < 0)
+        luaL_error(L, "%s", f->to->sink->error);
+    look_for_signal(L, lp);
+}
+
+/* 0, or -errno; -EINTR: stopped by a second signal before the sink took the packet. */
+static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop *lp)
+{
+    struct forward *f = lp->context;
+    int r;
+
+    do {
+        rtap_lua_check_sink(L, S, 2); /* fn and hooks may have closed something */
+        if (!lp->slot)
+            luaL_error(L, "the source was closed while a loop was running");
+        f->to->sink->wake_fd = forward_wake_fd(lp);
+        r = rtap_sink_send(f->to->sink, &lp->slot->pkt);
+        f->to->sink->wake_fd = -1;
+        if (r == -EINTR || f->to->sink->interrupted) {
+            f->to->sink->interrupted = false;
+            interrupted(L, lp);
+        }
+    } while (r == -EINTR && !f->stopped);
+    return r;
 }
 
 static const struct rtap_option forward_options[] = {
@@ -196,6 +249,8 @@ static int forward(lua_State *L)
     memset(f, 0, sizeof(*f));
     f->to = rtap_lua_check_sink(L, S, 2);
     f->report = o.report;
+    if (o.report && !lua_isfunction(L, o.report))
+        luaL_error(L, "forward: option 'report' must be a function, not %s", luaL_typename(L, o.report));
     if (o.signals)
         f->signals = rtap_lua_check(L, o.signals, S->mt_signals, "signals");
     lp = rtap_lua_loop_new(L, S, 1, &o);
@@ -218,23 +273,16 @@ static int forward(lua_State *L)
                 continue;
             }
         }
-        do {
-            rtap_lua_check_sink(L, S, 2); /* fn and hooks may have closed something */
-            if (!lp->slot)
-                luaL_error(L, "the source was closed while a loop was running");
-            r = rtap_sink_send(f->to->sink, &lp->slot->pkt);
-            if (r == -EINTR)
-                rtap_lua_interrupt(L);
-        } while (r == -EINTR);
+        r = forward_packet(L, S, lp);
         if (r < 0)
             break;
         n++;
         rtap_lua_loop_breathe(L, lp);
     }
     rtap_lua_check_sink(L, S, 2);
-    if (r == 0)
-        r = rtap_lua_sink_kick(L, f->to);
-    if (r < 0)
+    if (r == 0 && !f->stopped)
+        r = forward_kick(L, lp);
+    if (r < 0 && r != -EINTR)
         return rtap_lua_fail(L, r, f->to->sink->error);
     lua_pushinteger(L, n);
     lua_pushstring(L, lp->reason);

@@ -39,6 +39,7 @@ void rtap_lua_loop_end(struct rtap_lua_loop *lp, const char *reason)
     if (!lp->reason)
         lp->reason = reason;
     lp->owner = NULL;
+    lp->source = NULL; /* an ended loop does not hear when its source is closed */
     lp->slot = NULL;
     lp->left = 0;
     if (slot)
@@ -113,13 +114,13 @@ static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
 {
     struct rtap_lua_source *u = lp->owner;
     uint64_t handle = lp->slot->handle;
-    unsigned swaps = u->swaps;
+    unsigned swaps = u->swaps, rounds = 0;
     bool ok;
 
     lp->source->delivered--;
     lp->source->filtered++;
     ok = predicate_says(L, lp, idx);
-    if (ok && lp->slot && lp->slot->handle == handle && u->swaps != swaps) {
+    while (ok && lp->slot && lp->slot->handle == handle && u->swaps != swaps && rounds++ < 16) {
         int r = lp->source->filter ? rtap_filter_match(lp->source->filter, &lp->slot->pkt, lp->source->error,
                                                        sizeof(lp->source->error))
                                    : 1;
@@ -128,6 +129,7 @@ static bool passes(lua_State *L, struct rtap_lua_loop *lp, int idx)
             hard_error(L, lp, r);
             return false;
         }
+        swaps = u->swaps;
         ok = r && predicate_says(L, lp, idx);
     }
     if (!ok || !lp->slot || lp->slot->handle != handle)

@@ -77,7 +77,7 @@ static int get_list(lua_State *L, const char *netns, struct rtap_netif **list, c
 /* interfaces([netns]): a list, in the kernel's order; or nil, message, errno */
 static int interfaces(lua_State *L)
 {
-    const char *netns = luaL_optstring(L, 1, NULL);
+    const char *netns = lua_isnoneornil(L, 1) ? NULL : rtap_lua_check_name(L, 1);
     struct rtap_netif *list;
     char err[512];
     int n = get_list(L, netns, &list, err, sizeof(err));
@@ -140,7 +140,7 @@ static void set_pairs(lua_State *L, const char *name, lua_Integer rx, lua_Intege
 /* interface(name [, netns]): a table; or nil, message, errno */
 static int interface(lua_State *L)
 {
-    const char *name = luaL_checkstring(L, 1), *netns = luaL_optstring(L, 2, NULL);
+    const char *name = rtap_lua_check_name(L, 1), *netns = lua_isnoneornil(L, 2) ? NULL : rtap_lua_check_name(L, 2);
     struct rtap_netif *list;
     struct rtap_netif_detail d;
     char err[512];

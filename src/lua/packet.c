@@ -423,6 +423,7 @@ static const luaL_Reg metamethods[] = {
     {"__len", pkt_len},
     {"__tostring", pkt_tostring},
     {"__newindex", pkt_newindex},
+    {"__close", pkt_release}, /* nothing to do, but `local p <close> = pkt:hold()` is right for all */
     {NULL, NULL},
 };
 

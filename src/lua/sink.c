@@ -163,7 +163,8 @@ static int sink_close(lua_State *L)
 {
     struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
 
-    /* Ctrl-C while a slow pipe takes what is left: the hook may raise, then nothing is lost and the sink stays open. */
+    /* Ctrl-C while a slow pipe takes what is left: the hook may raise, then no packet is lost and the sink stays open.
+     * (Only the counters at a file's end, written after this, can be lost to it.) */
     while (u->sink && u->sink->ops->kick(u->sink) == -EINTR)
         rtap_lua_interrupt(L);
     return finish(L);

@@ -91,13 +91,17 @@ bool rtap_lua_interrupt_pending(lua_State *L)
  */
 void rtap_lua_interrupt(lua_State *L)
 {
-    lua_State *m;
+    lua_State *m = main_thread(L);
+    lua_Hook hook = lua_gethook(L), mains = lua_gethook(m);
+    int mask = lua_gethookmask(L), count = lua_gethookcount(L);
+    bool taken = mains && mains != hook;
 
-    if (!rtap_lua_interrupt_pending(L))
+    if (!hook && !mains)
         return;
-    m = main_thread(L);
-    if (!lua_gethook(L))
-        lua_sethook(L, lua_gethook(m), lua_gethookmask(m), lua_gethookcount(m));
+    if (taken)
+        lua_sethook(L, mains, lua_gethookmask(m), lua_gethookcount(m));
     lua_pushcfunction(L, nothing);
     lua_call(L, 0, 0);
+    if (taken && lua_gethook(L) == mains)
+        lua_sethook(L, hook, mask, count);
 }

@@ -402,6 +402,9 @@ local function pass_on(o, source, sink, signals)
     if not o.r then
         source:drain()
     end
+    if why == "stopped" then -- a second signal: not even what is queued for a reader that hangs is waited for
+        return sink:stats().sent, why
+    end
     if why ~= "sink" then
         local flushed, flush_message, flush_errno = sink:flush()
         if not flushed then
@@ -475,6 +478,9 @@ local function run(o)
     end
     if not o.r then
         print_counters(captured, stats, left_because[why] or "left in the ring")
+    end
+    if why == "stopped" then
+        os.exit(1)
     end
     source:close()
     signals:close()
