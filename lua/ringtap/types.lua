@@ -49,7 +49,8 @@ function ringtap.capture(ifname, options) end
 ---@return integer? errno
 function ringtap.read(file, options) end
 
---- Packets from memory, laid out as the kernel lays out its ring. Time is 0 unless given.
+--- Packets from memory, laid out as the kernel lays out its ring. Time is 0 unless given; the link type is that of the
+--- first packet in the list, else 1 (Ethernet).
 ---@param list (string|ringtap.packet|{[1]: string, time?: integer, len?: integer})[]
 ---@param options? {linktype?: integer, block_size?: integer, repeat?: integer, filter?: string|ringtap.filter|fun(pkt: ringtap.packet): boolean}
 ---@return ringtap.source? source
@@ -93,7 +94,7 @@ function ringtap.write(file, options) end
 --- signals: the first one ends the intake (what the source had accepted is still passed on), a second one ends at once;
 --- USR1 and USR2 call `report` and it goes on
 ---@return integer? count packets passed on
----@return string reason "count", "duration", "idle", "stopped" or "end"; or the message
+---@return string reason "count", "duration", "idle", "stopped", "end", or "interrupted" by a second signal; or the message
 ---@return integer? errno
 function ringtap.forward(source, sink, fn, options) end
 
@@ -295,7 +296,8 @@ function sink:name() end
 ---@return string
 function sink:kind() end
 
---- Finish the file. Closing twice is harmless; also at <close> and by the collector.
+--- Finish the file. Closing twice is harmless; also at <close> and by the collector, which tell nobody what could not be
+--- written. Close it before the Lua file that it writes to.
 ---@return true? ok
 ---@return string? message what could not be written
 ---@return integer? errno
@@ -354,8 +356,8 @@ function packet:unpack(fmt, pos) end
 ---@return ringtap.packet
 function packet:copy(into) end
 
---- Keep it without a copy: its block is not given back until release, <close> or the collector. An owned packet is
---- returned as it is.
+--- Keep it without a copy: its block is not given back until release, <close> or the collector. For less than one turn
+--- of the ring: when it comes round to a held block the loop raises. An owned packet is returned as it is.
 ---@return ringtap.packet
 function packet:hold() end
 

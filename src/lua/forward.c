@@ -124,8 +124,8 @@ static int signals_close(lua_State *L)
 struct forward {
     struct rtap_lua_sink *to;
     struct signals *signals;
-    int report;             /* stack index, in forward's frame, of the function for USR1 and USR2; 0: none */
-    bool draining, stopped; /* by the first signal; by a second one */
+    int report;          /* stack index, in forward's frame, of the function for USR1 and USR2; 0: none */
+    bool asked, stopped; /* by the first signal to end; by a second one */
 };
 
 static int forward_wake_fd(const struct rtap_lua_loop *lp)
@@ -135,11 +135,11 @@ static int forward_wake_fd(const struct rtap_lua_loop *lp)
     return f->signals ? f->signals->fd : -1;
 }
 
-/* The first signal ends the intake, a second one the loop; USR1 and USR2 ask for a report. */
+/* The first signal ends the intake, a second one everything; USR1 and USR2 ask for a report. */
 static void look_for_signal(lua_State *L, struct rtap_lua_loop *lp)
 {
     struct forward *f = lp->context;
-    int number = lp->source && f->signals ? take_signal(f->signals) : 0;
+    int number = f->signals ? take_signal(f->signals) : 0;
 
     if (number == 0)
         return;
@@ -148,15 +148,18 @@ static void look_for_signal(lua_State *L, struct rtap_lua_loop *lp)
             lua_pushvalue(L, f->report);
             lua_call(L, 0, 0);
         }
-        return;
-    }
-    if (f->draining || !lp->source->ops->drain) {
+    } else if (f->asked) {
         lp->left = 0;
-        lp->reason = "stopped";
+        lp->reason = "interrupted";
         f->stopped = true;
     } else {
-        lp->source->ops->drain(lp->source);
-        f->draining = true;
+        f->asked = true;
+        if (lp->source && lp->source->ops->drain) {
+            lp->source->ops->drain(lp->source);
+        } else if (lp->source) {
+            lp->left = 0;
+            lp->reason = "stopped";
+        }
     }
 }
 

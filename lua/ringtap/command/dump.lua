@@ -402,7 +402,7 @@ local function pass_on(o, source, sink, signals)
     if not o.r then
         source:drain()
     end
-    if why == "stopped" then -- a second signal: not even what is queued for a reader that hangs is waited for
+    if why == "interrupted" then -- a second signal: not even what is queued for a reader that hangs is waited for
         return sink:stats().sent, why
     end
     if why ~= "sink" then
@@ -479,7 +479,7 @@ local function run(o)
     if not o.r then
         print_counters(captured, stats, left_because[why] or "left in the ring")
     end
-    if why == "stopped" then
+    if why == "interrupted" then
         os.exit(1)
     end
     source:close()
