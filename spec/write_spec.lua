@@ -164,6 +164,20 @@ describe("a written file", function()
         out:close()
     end)
 
+    it("takes no option that it would have to ignore", function()
+        local path = dir .. "/kept.pcap"
+        support.write_file(path, "precious")
+        for _, name in ipairs { "comment", "os", "hardware" } do
+            local out, message, errno = ringtap.write(path, { [name] = "x" })
+            assert.is_nil(out)
+            assert.matches("kept.pcap: a pcap file has no place for", message, 1, true)
+            assert.equal(22, errno)
+        end
+        assert.equal("precious", support.read_file(path))
+        assert.error_matches(function() ringtap.write(path, { rotate_count = 2 }) end, "goes with 'rotate_size'")
+        assert.error_matches(function() ringtap.write(path, { filter = "udp" }) end, "goes with 'source'")
+    end)
+
     it("is not written compressed, and says so", function()
         for _, name in ipairs { "x.pcapng.gz", "x.pcap.zst" } do
             local out, message, errno = ringtap.write(dir .. "/" .. name)

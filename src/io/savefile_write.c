@@ -344,6 +344,7 @@ int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg,
 {
     struct rtap_writer *w = calloc(1, sizeof(*w));
     const char *name = cfg->path ? cfg->path : "stream";
+    bool misplaced;
     int r = -ENOMEM;
 
     *out = NULL;
@@ -363,6 +364,7 @@ int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg,
                                   .rotate_time = cfg->rotate_time,
                                   .rotate_count = cfg->rotate_count};
     w->pcapng = cfg->format == RTAP_FORMAT_PCAPNG || (cfg->format == RTAP_FORMAT_AUTO && !wants_pcap(name));
+    misplaced = !w->pcapng && (cfg->comment || cfg->os || cfg->hardware);
     w->us = cfg->format == RTAP_FORMAT_PCAP_US;
     w->unbuffered = cfg->unbuffered;
     w->has_linktype = cfg->linktype != 0xffff;
@@ -374,8 +376,10 @@ int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg,
     w->limit = cfg->buffer_size ? cfg->buffer_size : BUFFER_SIZE;
     w->limit += SLACK;
     w->buf = malloc(w->limit);
-    if (w->sink.name && w->out.base && w->buf && (!cfg->comment || w->comment) && (!cfg->os || w->os) &&
-        (!cfg->hardware || w->hardware)) {
+    if (misplaced) { /* before a file of that name is emptied */
+        r = -EINVAL;
+    } else if (w->sink.name && w->out.base && w->buf && (!cfg->comment || w->comment) && (!cfg->os || w->os) &&
+               (!cfg->hardware || w->hardware)) {
         r = rtap_output_open(&w->out, cfg->fd);
         if (r == 0)
             r = begin_file(w);
@@ -389,6 +393,8 @@ int rtap_write_open(struct rtap_sink **out, const struct rtap_write_config *cfg,
             w->err = r;
         if (r == -ESPIPE)
             snprintf(err, errlen, "%s: a stream can't be rotated", name);
+        else if (misplaced)
+            snprintf(err, errlen, "%s: a pcap file has no place for comment, os and hardware: write pcapng", name);
         else
             snprintf(err, errlen, "%s: %s", w->out.path ? w->out.path : name, strerror(-r));
         writer_close(&w->sink, NULL, 0);

@@ -175,6 +175,10 @@ static int write_file(lua_State *L)
         o.c.path = rtap_lua_check_name(L, 1);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "write", write_options, &o);
+    if (o.rotate_count && !o.rotate_size && !o.c.rotate_time)
+        return luaL_error(L, "write: option 'rotate_count' goes with 'rotate_size' or 'rotate_time'");
+    if (o.filter && !o.source)
+        return luaL_error(L, "write: option 'filter' goes with 'source', whose interface it describes");
     if (o.source)
         from = rtap_lua_check_source(L, S, o.source);
     if (o.c.path && is_compressed_name(o.c.path))

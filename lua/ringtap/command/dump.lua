@@ -302,7 +302,7 @@ local function open_file(o, source, filter)
         format = is_pcap and o.precision == "micro" and "pcap-us" or nil,
         source = source,
         filter = filter,
-        os = operating_system(),
+        os = not is_pcap and operating_system() or nil,
         snaplen = source:interfaces()[1].snaplen,
         rotate_size = o.rotate_size,
         rotate_time = o.rotate_time,
