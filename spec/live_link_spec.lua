@@ -7,9 +7,7 @@ local root_it = live.root and it or pending
 
 teardown(support.cleanup)
 
-local function number_of(pkt)
-    return (pkt:unpack(">I4", live.payload))
-end
+local number_of = live.number_of
 
 --- All that is there, copied: `expected` packets, and whatever comes too many.
 local function collect(src, expected)
@@ -576,6 +574,8 @@ describe("what can't be opened", function()
         assert.same({ "nosuchdev0: No such device (`ringtap info` lists the interfaces)", 19 }, refused("nosuchdev0"))
         assert.same({ "'" .. ("x"):rep(16) .. "'" .. impossible, 19 }, refused(("x"):rep(16)))
         assert.same({ "''" .. impossible, 19 }, refused(""))
+        assert.same({ "any: promiscuous mode is set on one interface, not on all", 22 },
+            refused("any", { promisc = true }))
     end)
 
     root_it("tells which ring parameter is wrong, and a good one #root", function()

@@ -14,9 +14,7 @@ end)
 
 teardown(support.cleanup)
 
-local function number_of(pkt)
-    return (pkt:unpack(">I4", live.payload))
-end
+local number_of = live.number_of
 
 --- Read until the sender has ended and the source is empty; `each` is called with every handle.
 ---@return integer[] numbers

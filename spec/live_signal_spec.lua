@@ -15,9 +15,7 @@ end)
 
 teardown(support.cleanup)
 
-local function number_of(pkt)
-    return (pkt:unpack(">I4", live.payload))
-end
+local number_of = live.number_of
 
 local opening = [[
 io.stdout:setvbuf("no")

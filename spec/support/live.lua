@@ -210,4 +210,9 @@ function live.cpu_time(pid)
     return (utime + stime) / 100
 end
 
+--- The number that udp_blast put at the head of a datagram.
+function live.number_of(pkt)
+    return (pkt:unpack(">I4", live.payload))
+end
+
 return live

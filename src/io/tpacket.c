@@ -394,7 +394,7 @@ int rtap_tpacket_start(struct rtap_source *s, struct rtap_filter *f)
     if (bind(t->fd, (struct sockaddr *)&sll, sizeof(sll)) < 0)
         return rtap_source_fail(s, -errno, "%s: bind: %s", s->name, strerror(errno));
     t->bound = true;
-    if (t->promisc && t->ifindex) {
+    if (t->promisc) {
         struct packet_mreq mr = {.mr_ifindex = t->ifindex, .mr_type = PACKET_MR_PROMISC};
 
         if (setsockopt(t->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mr, sizeof(mr)) < 0)

@@ -295,6 +295,11 @@ int rtap_tpacket_new(struct rtap_source **out, const struct rtap_tpacket_config 
     if (r < 0)
         goto fail;
     t->ifindex = d.ifindex;
+    if (cfg->promisc && d.ifindex == 0) {
+        r = -EINVAL;
+        snprintf(err, errlen, "%s: promiscuous mode is set on one interface, not on all", cfg->ifname);
+        goto fail;
+    }
     t->promisc = cfg->promisc;
     t->source.linktype = d.linktype;
     t->fd = rtap_netns_socket(cfg->netns, AF_PACKET, (d.cooked ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC, 0, text,

@@ -243,7 +243,7 @@ local function open_source(o, filter)
         filter = filter,
         snaplen = o.snaplen,
         netns = o.netns,
-        promisc = not o.not_promisc,
+        promisc = not o.not_promisc and name ~= "any",
         direction = ({ ["in"] = "in", out = "out", inout = "both" })[o.direction],
         latency = (o.immediate or not o.w and core._terminal(io.stdout)) and "low" or nil,
         fanout = o.fanout,
