@@ -1,4 +1,4 @@
-# make deps | all | demo | test | check | asan | install | clean          V=1 shows the commands
+# make deps | all | demo | test | check | compare | asan | install | clean          V=1 shows the commands
 LUA          ?= lua5.4
 CC           ?= gcc
 PKG_CONFIG   ?= pkg-config
@@ -15,7 +15,7 @@ SANITIZE     ?=
 
 PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev zlib1g-dev libzstd-dev lua-argparse iproute2
 TEST_PACKAGES := lua-busted lua-check luarocks tshark tcpdump cppcheck clang-format zstd gzip ethtool procps \
-                 netbase util-linux
+                 netbase util-linux tmux
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARN) $(CFLAGS) $(addprefix -I,$(LUA_INCDIR)) \
@@ -31,7 +31,7 @@ OBJS := $(SRCS:src/%.c=$(BUILD)/obj/%.o)
 LUAS := $(sort $(shell find lua/ringtap -name '*.lua' 2>/dev/null))
 Q    := $(if $(V),,@)
 
-.PHONY: all deps test-deps demo test check asan install clean FORCE
+.PHONY: all deps test-deps demo test check compare mutate asan install clean FORCE
 all: $(BUILD)/lib/ringtap/core.so $(BUILD)/bin/ringtap
 
 # Everything depends on the flags it was built with, so other flags mean another build.
@@ -102,11 +102,26 @@ demo: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)sh examples/demo.sh $(BUILD)
 
+MUTATE = $(foreach v,COUNT SEED CAPTURES,$(if $($(v)),$(v)=$($(v))))
 BUSTED := RINGTAP_BUILD=$(BUILD) lua5.4 /usr/bin/busted
 
 test: test-deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)$(BUSTED) -o spec/output.lua
+
+# Decoding against tshark: make compare CAPTURES=dir [FILE=pattern] [FIELDS=pattern] [VERBOSE=1]
+compare: test-deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='$(BUILD)/lib/?.so;;' \
+	    lua5.4 spec/compare.lua CAPTURES='$(CAPTURES)' FILE='$(FILE)' FIELDS='$(FIELDS)' VERBOSE='$(VERBOSE)'
+
+# Damaged packets through the decoder, with and without the sanitizers: make mutate [COUNT=n] [SEED=n] [CAPTURES=dir]
+mutate: test-deps
+	$(Q)$(MAKE) --no-print-directory all $(ASAN_LUA)
+	$(Q)$(MAKE) --no-print-directory all BUILD=.build-asan SANITIZE=address,undefined CFLAGS='-O1 -g' LUA=$(ASAN_LUA)
+	$(Q)LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='$(BUILD)/lib/?.so;;' lua5.4 spec/mutate.lua $(MUTATE)
+	$(Q)LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='.build-asan/lib/?.so;;' ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 \
+	    $(ASAN_LUA) spec/mutate.lua $(MUTATE) LIMIT=1
 
 # The interpreter with the sanitizers' libraries in front. By the loader, not by LD_PRELOAD, which the tools that the
 # specs start would inherit.

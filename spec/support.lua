@@ -228,12 +228,13 @@ local compiled = {}
 
 --- Compile a C file from spec/support once.
 ---@param c_file string "udp_blast.c"
+---@param libraries? string "-lpcap"
 ---@return string program its path, quoted
-function support.compile(c_file)
+function support.compile(c_file, libraries)
     if not compiled[c_file] then
         local program = scratch(c_file:gsub("%.c$", ""))
-        support.must(("${CC:-gcc} -O2 -Wall -pthread -o %s %s"):format(quote(program),
-            quote(absolute("spec/support/" .. c_file))))
+        support.must(("${CC:-gcc} -O2 -Wall -pthread -o %s %s %s"):format(quote(program),
+            quote(absolute("spec/support/" .. c_file)), libraries or ""))
         compiled[c_file] = quote(program)
     end
     return compiled[c_file]

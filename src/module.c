@@ -15,6 +15,7 @@ static int free_state(lua_State *L)
     free(S->slots);
     S->slots = NULL;
     S->slot_count = 0;
+    rtap_lua_free_fields(S);
     return 0;
 }
 
@@ -35,6 +36,12 @@ int luaopen_ringtap_core(lua_State *L)
     lua_setmetatable(L, -2);
     lua_rawsetp(L, LUA_REGISTRYINDEX, S);
     lua_newtable(L);
+    rtap_lua_open_engine(L, S);
+    rtap_lua_open_define(L, S);
+    rtap_lua_open_value(L, S);
+    rtap_lua_open_fields(L, S);
+    rtap_lua_open_layer(L, S);
+    rtap_lua_open_decode(L, S);
     rtap_lua_open_packet(L, S);
     rtap_lua_open_source(L, S);
     rtap_lua_open_sink(L, S);
@@ -43,6 +50,7 @@ int luaopen_ringtap_core(lua_State *L)
     rtap_lua_open_savefile(L, S);
     rtap_lua_open_forward(L, S);
     rtap_lua_open_netif(L, S);
+    rtap_lua_open_prompt(L, S);
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
     return 1;

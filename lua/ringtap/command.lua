@@ -17,7 +17,9 @@ local command = {}
 -- In the order of the help text.
 local subcommands = {
     { "dump", "print packets or write them to a file, from an interface or a file, as tcpdump does" },
+    { "fields", "print fields of packets in columns, as tshark -T fields does, or as JSON" },
     { "info", "what the kernel, the driver and your permissions mean for a capture" },
+    { "repl", "a Lua prompt: take packets, look at them, choose, count, change, save" },
 }
 
 --- A remark or an error on standard error.

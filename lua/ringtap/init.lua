@@ -16,6 +16,39 @@ local ringtap = {
     interfaces = core.interfaces,
     interface = core.interface,
     filter = require "ringtap.filter",
+    field = core.field,
 }
+
+local function protocols()
+    require("ringtap.proto").load(true)
+    return require "ringtap.protocol"
+end
+
+--- Names of fields that protocols declare, sorted; those that match a Lua pattern, if there is one.
+function ringtap.field_names(pattern)
+    local list = {}
+    for _, name in ipairs(core._field_names()) do
+        if not pattern or name:find(pattern) then
+            list[#list + 1] = name
+        end
+    end
+    table.sort(list)
+    return list
+end
+
+--- Declare a protocol; see ringtap/protocol.lua for the language. Raises on what isn't in it.
+function ringtap.protocol(def)
+    return protocols().declare(def)
+end
+
+-- ringtap.proto and the protocols themselves (ringtap.udp) are there when they are first asked for.
+setmetatable(ringtap, {
+    __index = function(_, name)
+        if name == "proto" then
+            return protocols().handles
+        end
+        return type(name) == "string" and protocols().handles[name] or nil
+    end,
+})
 
 return ringtap

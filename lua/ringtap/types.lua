@@ -90,13 +90,18 @@ function ringtap.write(file, options) end
 ---@param source ringtap.source
 ---@param sink ringtap.sink
 ---@param fn? fun(pkt: ringtap.packet): boolean
----@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals, report?: fun()}
+---@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals, report?: fun(), progress?: fun()}
 --- signals: the first one ends the intake (what the source had accepted is still passed on), a second one ends at once;
---- USR1 and USR2 call `report` and it goes on
+--- USR1 and USR2 call `report` and it goes on; progress: called a few times a second while packets come
 ---@return integer? count packets passed on
 ---@return string reason "count", "duration", "idle", "stopped", "end", or "interrupted" by a second signal; or the message
 ---@return integer? errno
 function ringtap.forward(source, sink, fn, options) end
+
+--- A function from packets to a field's value, as `pkt[name]` but quicker inside of a loop.
+---@param name string with or without #N
+---@return fun(pkt: ringtap.packet): integer|boolean|string|nil
+function ringtap.field(name) end
 
 ---@class ringtap.text_style
 ---@field time? "clock"|"none"|"epoch"|"delta"|"date"|"first" tcpdump's -t to -ttttt
@@ -109,9 +114,23 @@ function ringtap.forward(source, sink, fn, options) end
 ---@field dump? "none"|"x"|"xx"|"X"|"XX"
 ---@field line_buffered? boolean
 
---- A sink that prints a line for each packet, as `tcpdump -n` does.
+---@class ringtap.fields_style
+---@field fields string[] names of fields, "ip.src" or "ip.src#2": a column for each
+---@field format? "fields"|"json" default "fields", as `tshark -T fields` prints them; "json": an object in each line, with
+--- numbers and booleans as such, bytes as hex digits, all else as text; a field that isn't there is left out, several
+--- occurrences are a list
+---@field occurrence? "all"|"first"|"last"
+---@field line_buffered? boolean
+---@field separator? string between columns, one byte; default a tab
+---@field aggregator? string between the occurrences in a column, one byte; default ","
+---@field quote? "none"|"double"|"single" around a column that has something
+---@field header? boolean a line of names in front
+---@field bom? boolean a byte order mark in front
+
+--- A sink that prints a line for each packet: as `tcpdump -n` does, or with `fields` their values. `frame.number` and times
+--- are those of all that the source has read when packets come by ringtap.forward, else of what was sent.
 ---@param file file*
----@param style? ringtap.text_style
+---@param style? ringtap.text_style|ringtap.fields_style
 ---@return ringtap.sink? sink
 ---@return string? message
 ---@return integer? errno
@@ -186,6 +205,13 @@ local source = {}
 ---@return fun(): ringtap.packet?
 function source:packets(options) end
 
+--- A loop over declared fields: `for src, len in source:fields("ip.src", "frame.len") do`. Values are those of
+--- `pkt[name]`, found in C in one call per packet. What is absent is nil; in the first place it is false, since nil would
+--- end the loop. An options table may follow the names.
+---@param ... string|ringtap.loop_options names; "ip.src#2" is that of the second ip layer
+---@return fun(): any ...
+function source:fields(...) end
+
 --- Call fn for every packet: the quickest way to see every handle.
 ---@param fn fun(pkt: ringtap.packet)
 ---@param options? ringtap.loop_options
@@ -229,6 +255,8 @@ function source:filter(filter) end
 ---@field timestamp_source? "software"|"hardware"
 ---@field filter_engine? "kernel"|"user"
 ---@field fanout_id? integer
+---@field position? integer bytes of a file that were read, as it lies on the disk (perhaps compressed)
+---@field size? integer bytes of that file; both absent for what is no regular file
 
 --- Counters since the source was opened; reading them changes nothing.
 ---@return ringtap.source_stats
@@ -309,7 +337,10 @@ function sink:close() end
 ---@field time integer? ns since 1970; nil where the file has none
 ---@field len integer bytes on the wire
 ---@field caplen integer bytes captured
----@field truncated boolean caplen < len
+---@field truncated boolean caplen < len, or some header says that there is more than what was captured
+---@field malformed string? what is wrong with it ("udp: length below 8"); nil: nothing that the decoder noticed
+---@field guessed boolean some layer is there by a guess, since its format gives nothing better
+---@field length_guessed boolean a header does not say how long the packet is (offload): the length on the wire was taken
 ---@field direction "in"|"out"|"other"|nil "other": for another host, seen in promiscuous mode
 ---@field reception "unicast"|"multicast"|"broadcast"|"promiscuous"|nil
 ---@field interface string? name
@@ -364,7 +395,46 @@ function packet:hold() end
 --- Give a held packet back; nothing to do for the others.
 function packet:release() end
 
+---@param mark? string a layer or field: its bytes are marked
 ---@return string dump as `tcpdump -XX` prints it
-function packet:hex() end
+function packet:hex(mark) end
+
+--- The layers, from the outermost. Beside its methods a packet has every field and layer by name: `pkt["udp.dstport"]` is
+--- the first occurrence as a native value (integer, boolean, text, bytes) or nil where the layer is absent or cut off;
+--- `pkt["ip.src#2"]` that of the second layer of the protocol, `#-1` of the last; `pkt.udp` the layer, or nil, and
+--- `pkt.udp.dstport` its field. A name that no protocol declares raises.
+---@return string[] names
+function packet:layers() end
+
+--- Where a layer is.
+---@param layer string a protocol's name, or "ip#2" for the second
+---@return integer? first position of its first byte, nil when there is none
+---@return integer header_last position of its header's last captured byte
+---@return integer last position of its last captured byte, padding excluded
+function packet:at(layer) end
+
+--- What a layer carries as its header says, without padding.
+---@param layer? string default: the last of TCP, UDP, UDP-Lite and SCTP, else the last layer
+---@return string? bytes nil when the layer is absent
+function packet:payload(layer) end
+
+--- Every occurrence of a field.
+---@param name string
+---@return (integer|boolean|string)[]
+function packet:all(name) end
+
+--- Every occurrence of a field as `tshark -T fields` prints it.
+---@param name string
+---@return string[]
+function packet:texts(name) end
+
+--- The tree: layers, fields, values and what they mean.
+---@param options? {color?: boolean}
+---@return string
+function packet:show(options) end
+
+--- The packet as a builder: fields can be changed by name, lengths and checksums that depend on them are made right.
+---@return ringtap.builder
+function packet:edit() end
 
 return ringtap

@@ -433,11 +433,12 @@ static int read_packet(struct rtap_savefile *f, bool old, uint32_t size, struct 
         .time = ticks_to_ns(i, (uint64_t)rtap_savefile_u32(f, p + 12) << 32 | rtap_savefile_u32(f, p + 16)),
         .ifname = i->name,
         .ifindex = id,
+        .status = RTAP_PKT_INTERFACE,
         .linktype = i->info.linktype,
     };
     if (__builtin_expect(caplen > len, 0)) {
         pkt->len = caplen;
-        pkt->status = RTAP_PKT_LEN_REPAIRED;
+        pkt->status |= RTAP_PKT_LEN_REPAIRED;
     }
     if (old && rtap_savefile_u16(f, p + 10) != 0xffff)
         i->dropcount += rtap_savefile_u16(f, p + 10);
@@ -470,6 +471,7 @@ static int read_simple(struct rtap_savefile *f, uint32_t size, struct rtap_pkt *
         .time = RTAP_NO_TIME,
         .ifname = i->name,
         .epb_flags = i->epb_flags,
+        .status = RTAP_PKT_INTERFACE,
         .linktype = i->info.linktype,
     };
     return RTAP_PACKET;

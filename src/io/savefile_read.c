@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Measured with 64 KiB .. 1 MiB on plain files: 128 to 512 KiB are alike, both ends 5 to 10 % slower. It is also what a
@@ -190,8 +191,17 @@ static int savefile_wait(struct rtap_source *s, int64_t timeout)
 
 static void savefile_stats(struct rtap_source *s, struct rtap_source_stats *st)
 {
+    const struct rtap_input *in = &((struct rtap_savefile *)s)->input;
+    off_t at = in->regular && in->fd >= 0 ? lseek(in->fd, 0, SEEK_CUR) : -1;
+    struct stat file;
+
     st->knows_filtered = true;
     st->filter_engine = s->filter ? "user" : NULL;
+    if (at >= 0 && fstat(in->fd, &file) == 0) {
+        st->has_size = true;
+        st->position = (uint64_t)at;
+        st->size = (uint64_t)file.st_size;
+    }
 }
 
 static void savefile_close(struct rtap_source *s)

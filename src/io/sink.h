@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 struct rtap_sink;
+struct rtap_frame; /* packet/engine.h */
 
 struct rtap_sink_stats {
     uint64_t sent;   /* packets that the kernel or the file took for good */
@@ -43,6 +44,10 @@ struct rtap_sink {
     const struct rtap_sink_ops *ops;
     int wake_fd;      /* when this gets readable a write to a stream ends with -EINTR; -1: none */
     bool interrupted; /* a call that had taken its packet was interrupted while it wrote: whoever cares clears it */
+    bool busy;        /* a call runs Lua: no other one now */
+    /* What is known of the packet that is sent next, as one among all that its source gave; NULL: a sink that wants to
+     * know counts what it is sent. */
+    const struct rtap_frame *frame;
     char *name;
     char error[512];
 };

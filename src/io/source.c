@@ -14,6 +14,7 @@ int rtap_source_init(struct rtap_source *s, const struct rtap_source_ops *ops, c
     s->ops = ops;
     s->refs = 1;
     s->wake_fd = -1;
+    s->first = s->previous = s->latest = RTAP_NO_TIME;
     s->name = strdup(name);
     return s->name ? 0 : -ENOMEM;
 }

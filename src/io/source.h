@@ -46,6 +46,8 @@ struct rtap_source_stats {
     uint64_t freezes;
     bool has_ring; /* block_size .. freezes mean something */
     uint64_t block_size, block_count;
+    bool has_size; /* position and size mean something: bytes of a regular file, as they lie on the disk */
+    uint64_t position, size;
     const char *timestamp_source; /* "software", "hardware", or NULL */
     int fanout_id;                /* -1: none */
     const char *filter_engine;    /* "kernel", "user", or NULL without a filter */
@@ -93,6 +95,7 @@ struct rtap_source {
     struct rtap_block *block;   /* where the cursor is; pinned by the source while it has unread packets */
     struct rtap_filter *filter; /* applied in user space to each packet, or NULL */
     uint64_t delivered, filtered;
+    int64_t first, previous, latest; /* times: of the first packet, of the last two; those that were rejected count */
     unsigned refs;
     uint16_t linktype; /* of the source; a pcapng file's packets may differ */
     bool closed;
@@ -132,6 +135,12 @@ static inline void rtap_block_unpin(struct rtap_block *b)
     }
 }
 
+/* What others count a packet without a time as, as Wireshark does. */
+static inline int64_t rtap_source_time(const struct rtap_pkt *pkt)
+{
+    return pkt->time == RTAP_NO_TIME ? 0 : pkt->time;
+}
+
 /* ops->next and the user-space filter. */
 static inline int rtap_source_next(struct rtap_source *s, struct rtap_pkt *pkt)
 {
@@ -142,6 +151,10 @@ static inline int rtap_source_next(struct rtap_source *s, struct rtap_pkt *pkt)
 
         if (r != RTAP_PACKET)
             return r;
+        if (__builtin_expect(s->delivered + s->filtered == 0, 0))
+            s->first = s->latest = rtap_source_time(pkt);
+        s->previous = s->latest;
+        s->latest = rtap_source_time(pkt);
         if (__builtin_expect(s->filter != NULL, 0)) {
             int m = rtap_filter_match(s->filter, pkt, s->error, sizeof(s->error));
 

@@ -1,5 +1,6 @@
 /*
- * The sink that prints. It owns its descriptor, a buffer of text, and a frame for callers that reserve and commit.
+ * The sink that prints. It owns its descriptor, what makes the lines, a buffer of text, and a frame for callers that
+ * reserve and commit.
  *
  * Invariants: buf[0..used) is text not yet written; after a hard error nothing is written any more and every call
  * returns that error.
@@ -18,7 +19,7 @@
 
 struct text_sink {
     struct rtap_sink sink;
-    struct rtap_line_style style;
+    struct rtap_format *format;
     struct rtap_output out; /* its descriptor; nothing else of it is used */
     int failed;             /* 0 or the -errno that ended it */
     bool line_buffered;
@@ -27,6 +28,7 @@ struct text_sink {
     uint8_t *frame; /* what reserve gave out */
     size_t frame_size;
     uint64_t sent, sent_bytes, queued, queued_bytes;
+    struct rtap_frame own; /* where nobody else counts */
 };
 
 static struct text_sink *text_sink(struct rtap_sink *k)
@@ -58,43 +60,70 @@ static int flush(struct text_sink *t)
     return r;
 }
 
-static int text_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
-{
-    struct text_sink *t = text_sink(k);
+typedef size_t (*writer)(struct rtap_format *f, char *buf, size_t size);
 
-    if (t->failed != 0)
-        return t->failed;
+/* Let it write into the buffer, which is emptied or made larger until it fits. */
+static int put(struct text_sink *t, writer write)
+{
     for (;;) {
-        struct rtap_line_style before = t->style;
-        size_t room = t->size - t->used, len = rtap_line(pkt, &t->style, t->buf + t->used, room);
-        int r;
+        size_t room = t->size - t->used, len = write(t->format, t->buf + t->used, room);
 
         if (len < room) {
             t->used += len;
-            t->buf[t->used++] = '\n';
-            break;
+            return 0;
         }
-        /* as if it had not been tried */
-        t->style = before;
         if (t->used > 0) {
-            r = flush(t);
+            int r = flush(t);
+
             if (r < 0)
                 return r;
         } else {
             char *buf = malloc(len + 1);
 
             if (buf == NULL)
-                return rtap_sink_fail(k, -ENOMEM, "%s: %s", k->name, strerror(ENOMEM));
+                return rtap_sink_fail(&t->sink, -ENOMEM, "%s: %s", t->sink.name, strerror(ENOMEM));
             free(t->buf);
             t->buf = buf;
             t->size = len + 1;
         }
     }
-    t->queued++;
-    t->queued_bytes += pkt->caplen;
-    if (t->line_buffered) {
-        int r = flush(t);
+}
 
+static const struct rtap_frame *count(struct text_sink *t, const struct rtap_pkt *pkt)
+{
+    if (t->own.number == 0)
+        t->own.first = t->own.previous = pkt->time == RTAP_NO_TIME ? 0 : pkt->time; /* as rtap_source_time() has it */
+    t->own.number++;
+    return &t->own;
+}
+
+static int text_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
+{
+    struct text_sink *t = text_sink(k);
+    struct rtap_frame before = t->own;
+    int64_t time = pkt->time == RTAP_NO_TIME ? 0 : pkt->time;
+    uint32_t caplen = pkt->caplen;
+    int r;
+
+    if (t->failed != 0)
+        return t->failed;
+    k->busy = true; /* from here on pkt may be gone */
+    r = t->format->ops->take(t->format, pkt, k->frame != NULL ? k->frame : count(t, pkt));
+    if (r < 0)
+        rtap_sink_fail(k, r, "%s: %s", k->name, strerror(-r));
+    else
+        r = put(t, t->format->ops->write);
+    k->busy = false;
+    if (r < 0) {
+        t->own = before;
+        return r;
+    }
+    t->own.previous = time;
+    t->buf[t->used++] = '\n'; /* what is written is shorter than its room */
+    t->queued++;
+    t->queued_bytes += caplen;
+    if (t->line_buffered) {
+        r = flush(t);
         if (r != -EINTR)
             return r;
         k->interrupted = true; /* the line is queued: the next one, or a kick, takes it along */
@@ -149,6 +178,7 @@ static int text_close(struct rtap_sink *k, char *err, size_t errlen)
     if (r < 0 && errlen > 0)
         snprintf(err, errlen, "%s", k->error);
     close(t->out.fd);
+    t->format->ops->free(t->format);
     free(t->frame);
     free(t->buf);
     free(t->sink.name);
@@ -166,8 +196,8 @@ static const struct rtap_sink_ops text_ops = {
     .close = text_close,
 };
 
-int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struct rtap_line_style *style,
-                   bool line_buffered, char *err, size_t errlen)
+int rtap_text_open(struct rtap_sink **out, int fd, const char *name, struct rtap_format *format, bool line_buffered,
+                   char *err, size_t errlen)
 {
     struct text_sink *t = calloc(1, sizeof(*t));
     struct stat st;
@@ -182,14 +212,13 @@ int rtap_text_open(struct rtap_sink **out, int fd, const char *name, const struc
     if (t->sink.name == NULL || t->buf == NULL)
         goto free_sink;
     t->size = BUFFER_SIZE;
+    t->format = format;
+    if (format->ops->head != NULL && put(t, format->ops->head) < 0)
+        goto free_sink;
     t->out.fd = fd;
-    t->out.regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    /* what never waits for a reader: files, and devices like /dev/null */
+    t->out.regular = fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)));
     t->line_buffered = line_buffered || isatty(fd);
-    t->style = *style;
-    t->style.first = t->style.previous = t->style.minute = 0;
-    t->style.count = 0;
-    t->style.started = false;
-    t->style.minute_len = 0;
     *out = &t->sink;
     return 0;
 

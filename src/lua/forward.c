@@ -1,8 +1,9 @@
 /*
  * Passing packets from a source to a sink in C, the signals that end such a loop cleanly, and the sink that prints.
- * ringtap dump is these three.
+ * ringtap dump and ringtap fields are these three.
  */
 #include "../io/text_sink.h"
+#include "engine.h"
 #include "loop.h"
 #include "sink.h"
 #include <errno.h>
@@ -124,9 +125,14 @@ static int signals_close(lua_State *L)
 struct forward {
     struct rtap_lua_sink *to;
     struct signals *signals;
-    int report;          /* stack index, in forward's frame, of the function for USR1 and USR2; 0: none */
-    bool asked, stopped; /* by the first signal to end; by a second one */
+    int report, progress; /* stack index, in forward's frame, of the function for USR1 and USR2; of the one that is
+                           * called now and then; 0: none */
+    int64_t told;         /* when progress was */
+    bool asked, stopped;  /* by the first signal to end; by a second one */
+    struct rtap_frame frame;
 };
+
+#define PROGRESS_EVERY 250000000 /* ns */
 
 static int forward_wake_fd(const struct rtap_lua_loop *lp)
 {
@@ -190,6 +196,22 @@ static int forward_kick(lua_State *L, struct rtap_lua_loop *lp)
     return r == -EINTR ? 0 : r;
 }
 
+static void tell_progress(lua_State *L, struct forward *f)
+{
+    struct timespec ts;
+    int64_t t;
+
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    t = ts.tv_sec * 1000000000ll + ts.tv_nsec;
+    if (f->told == 0) {
+        f->told = t;
+    } else if (t - f->told >= PROGRESS_EVERY) {
+        f->told = t;
+        lua_pushvalue(L, f->progress); /* this runs in forward's own frame */
+        lua_call(L, 0, 0);
+    }
+}
+
 /* Before a wait what was written goes out; at each block the signals are looked at. */
 static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting)
 {
@@ -198,6 +220,8 @@ static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting
     if (waiting && f->to->sink && forward_kick(L, lp) < 0)
         luaL_error(L, "%s", f->to->sink->error);
     look_for_signal(L, lp);
+    if (f->progress)
+        tell_progress(L, f);
 }
 
 /* 0, or -errno; -EINTR: stopped by a second signal before the sink took the packet. */
@@ -207,12 +231,25 @@ static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop
     int r;
 
     do {
-        rtap_lua_check_sink(L, S, 2); /* fn and hooks may have closed something */
+        struct rtap_sink *k;
+
+        if (S->engine_loaded && lp->slot) /* a sink that prints fields */
+            rtap_lua_know_link(L, S, lp->slot->pkt.linktype);
+        k = f->to->sink;
+        if (!k) /* fn, hooks and finalizers may have closed something */
+            rtap_lua_check_sink(L, S, 2);
         if (!lp->slot)
             luaL_error(L, "the source was closed while a loop was running");
-        f->to->sink->wake_fd = forward_wake_fd(lp);
-        r = rtap_sink_send(f->to->sink, &lp->slot->pkt);
-        f->to->sink->wake_fd = -1;
+        f->frame.number = lp->source->delivered + lp->source->filtered;
+        f->frame.first = lp->source->first;
+        f->frame.previous = lp->source->previous;
+        S->L = L; /* for functions that the sink runs */
+        k->frame = &f->frame;
+        k->wake_fd = forward_wake_fd(lp);
+        r = rtap_sink_send(k, &lp->slot->pkt);
+        k->wake_fd = -1;
+        k->frame = NULL;
+        rtap_lua_raise_pending(L, S);
         if (r == -EINTR || f->to->sink->interrupted) {
             f->to->sink->interrupted = false;
             interrupted(L, lp);
@@ -225,6 +262,7 @@ static const struct rtap_option forward_options[] = {
     {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
     {"duration", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, duration), 0, INT64_MAX, NULL},
     {"idle", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, idle), 0, INT64_MAX, NULL},
+    {"progress", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, progress), 0, 0, NULL},
     {"report", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, report), 0, 0, NULL},
     {"signals", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, signals), 0, 0, NULL},
     {NULL, 0, 0, 0, 0, NULL},
@@ -252,8 +290,11 @@ static int forward(lua_State *L)
     memset(f, 0, sizeof(*f));
     f->to = rtap_lua_check_sink(L, S, 2);
     f->report = o.report;
+    f->progress = o.progress;
     if (o.report && !lua_isfunction(L, o.report))
         luaL_error(L, "forward: option 'report' must be a function, not %s", luaL_typename(L, o.report));
+    if (o.progress && !lua_isfunction(L, o.progress))
+        luaL_error(L, "forward: option 'progress' must be a function, not %s", luaL_typename(L, o.progress));
     if (o.signals)
         f->signals = rtap_lua_check(L, o.signals, S->mt_signals, "signals");
     lp = rtap_lua_loop_new(L, S, 1, &o);
@@ -299,14 +340,22 @@ struct text_options {
     int time, dump;
     int64_t verbose;
     bool line_buffered;
+    int fields; /* stack index, 0: none */
+    struct rtap_fields_style columns;
+    const char *separator, *aggregator;
+    int format, quote, occurrence;
 };
 
 #define T(field) offsetof(struct text_options, field)
 
 static const char *const time_names[] = {"clock", "none", "epoch", "delta", "date", "first", NULL};
 static const char *const dump_names[] = {"none", "x", "xx", "X", "XX", NULL};
+static const char *const format_names[] = {"fields", "json", NULL};
+static const char *const quote_names[] = {"none", "double", "single", NULL};
+static const char *const occurrence_names[] = {"all", "first", "last", NULL}; /* as the enum has them */
 
 static const struct rtap_option text_options[] = {
+    {"fields", RTAP_OPT_VALUE, T(fields), 0, 0, NULL},
     {"time", RTAP_OPT_ENUM, T(time), 0, 0, time_names},
     {"nanoseconds", RTAP_OPT_BOOL, T(style.nanoseconds), 0, 0, NULL},
     {"number", RTAP_OPT_BOOL, T(style.number), 0, 0, NULL},
@@ -319,6 +368,81 @@ static const struct rtap_option text_options[] = {
     {NULL, 0, 0, 0, 0, NULL},
 };
 
+/* Of a text sink with `fields`; JSON takes those up to line_buffered. */
+static const struct rtap_option fields_options[] = {
+    {"fields", RTAP_OPT_VALUE, T(fields), 0, 0, NULL},
+    {"format", RTAP_OPT_ENUM, T(format), 0, 0, format_names},
+    {"occurrence", RTAP_OPT_ENUM, T(occurrence), 0, 0, occurrence_names},
+    {"line_buffered", RTAP_OPT_BOOL, T(line_buffered), 0, 0, NULL},
+    {"separator", RTAP_OPT_STRING, T(separator), 0, 0, NULL},
+    {"aggregator", RTAP_OPT_STRING, T(aggregator), 0, 0, NULL},
+    {"quote", RTAP_OPT_ENUM, T(quote), 0, 0, quote_names},
+    {"header", RTAP_OPT_BOOL, T(columns.header), 0, 0, NULL},
+    {"bom", RTAP_OPT_BOOL, T(columns.bom), 0, 0, NULL},
+    {NULL, 0, 0, 0, 0, NULL},
+};
+
+static char one_character(lua_State *L, const char *name, const char *s)
+{
+    if (strlen(s) != 1)
+        luaL_error(L, "text: option '%s' must be one character (a byte), not \"%s\"", name, s);
+    return *s;
+}
+
+static bool has_option(lua_State *L, int idx, const char *name)
+{
+    bool has;
+
+    lua_pushstring(L, name);
+    has = lua_rawget(L, idx) != LUA_TNIL;
+    lua_pop(L, 1);
+    return has;
+}
+
+static void read_fields_style(lua_State *L, struct text_options *o)
+{
+    rtap_lua_options(L, 2, "text", fields_options, o);
+    o->columns.json = o->format == 1;
+    for (const struct rtap_option *k = fields_options + 4; o->columns.json && k->name; k++)
+        if (has_option(L, 2, k->name))
+            luaL_error(L, "text: option '%s' is not for JSON", k->name);
+    o->columns.separator = o->separator ? one_character(L, "separator", o->separator) : '\t';
+    o->columns.aggregator = o->aggregator ? one_character(L, "aggregator", o->aggregator) : ',';
+    o->columns.quote = "\0\"'"[o->quote];
+    o->columns.occurrence = o->occurrence;
+}
+
+struct columns {
+    unsigned count;
+    const char **names;
+    uint16_t *ids;
+    int *occurrences;
+};
+
+/* The names in the list at idx; what they need is left on the stack. Raises where there is no such field. */
+static void read_columns(lua_State *L, struct rtap_lua *S, int idx, struct columns *c)
+{
+    lua_Unsigned n;
+
+    if (!lua_istable(L, idx))
+        luaL_error(L, "text: option 'fields' must be a list of names, not %s", luaL_typename(L, idx));
+    n = lua_rawlen(L, idx);
+    if (n == 0 || n > 10000)
+        luaL_error(L, "text: option 'fields': 1 to 10000 names");
+    luaL_checkstack(L, (int)n + 8, "fields");
+    c->count = (unsigned)n;
+    c->names = lua_newuserdatauv(L, n * sizeof(*c->names), 0);
+    c->ids = lua_newuserdatauv(L, n * sizeof(*c->ids), 0);
+    c->occurrences = lua_newuserdatauv(L, n * sizeof(*c->occurrences), 0);
+    for (unsigned i = 0; i < c->count; i++) {
+        if (lua_rawgeti(L, idx, (lua_Integer)i + 1) != LUA_TSTRING)
+            luaL_error(L, "text: option 'fields': a name is a string, not %s", luaL_typename(L, -1));
+        c->names[i] = lua_tostring(L, -1);
+        if (!rtap_lua_column(L, S, c->names[i], &c->ids[i], &c->occurrences[i]))
+            rtap_lua_no_field(L, S, "no protocol has a field", c->names[i]);
+    }
+}
+
 /* text(file [, style]): a sink that prints a line for each packet; or nil, message, errno */
 static int text(lua_State *L)
 {
@@ -326,24 +450,42 @@ static int text(lua_State *L)
     struct text_options o = {0};
     luaL_Stream *f = luaL_checkudata(L, 1, LUA_FILEHANDLE);
     struct rtap_lua_sink *u;
+    struct rtap_format *format;
+    struct columns c;
     char err[512];
+    bool fields;
     int r, fd;
 
     luaL_argcheck(L, f->closef, 1, "file is closed");
     lua_settop(L, 2);
-    rtap_lua_options(L, 2, "text", text_options, &o);
+    fields = lua_istable(L, 2) && has_option(L, 2, "fields");
+    if (fields)
+        read_fields_style(L, &o);
+    else
+        rtap_lua_options(L, 2, "text", text_options, &o);
+    u = rtap_lua_sink_new(L, S);
+    lua_replace(L, 2); /* `fields` stays where it is */
+    u->linktype = RTAP_LINKTYPE_ETHERNET;
+    if (fields)
+        read_columns(L, S, o.fields, &c);
     o.style.time = (enum rtap_time_style)o.time;
     o.style.dump = o.dump;
     o.style.verbose = (unsigned)o.verbose;
-    u = rtap_lua_sink_new(L, S);
-    u->linktype = RTAP_LINKTYPE_ETHERNET;
-    fd = rtap_lua_own_descriptor(L, f); /* checks again that it is open: the allocation may have closed it */
+    fd = rtap_lua_own_descriptor(L, f); /* checks again that it is open: what ran since may have closed it */
     fflush(f->f);
+    format = fields ? rtap_fields_format(S->engine, c.ids, c.occurrences, c.names, c.count, &o.columns)
+                    : rtap_line_format(&o.style);
+    if (!format) {
+        close(fd);
+        return rtap_lua_fail(L, ENOMEM, strerror(ENOMEM));
+    }
+    lua_settop(L, 2);
     lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 2); /* a pipe's process must not be waited for while we write to it */
-    r = rtap_text_open(&u->sink, fd, fileno(f->f) == STDOUT_FILENO ? "standard output" : "text output", &o.style,
+    lua_setiuservalue(L, 2, 2); /* a pipe's process must not be waited for while we write to it */
+    r = rtap_text_open(&u->sink, fd, fileno(f->f) == STDOUT_FILENO ? "standard output" : "text output", format,
                        o.line_buffered, err, sizeof(err));
     if (r < 0) {
+        format->ops->free(format);
         close(fd);
         return rtap_lua_fail(L, r, err);
     }

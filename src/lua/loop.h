@@ -32,7 +32,7 @@ struct rtap_lua_loop {
 struct rtap_loop_options {
     int64_t count, duration, idle;
     const char *from;
-    int signals, report;
+    int signals, report, progress;
 };
 
 extern const struct rtap_option rtap_lua_loop_options[]; /* count, duration, idle */

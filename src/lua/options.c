@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Edits (insert, delete, replace, swap of neighbours counts two) between two short names. */
-static unsigned distance(const char *a, const char *b)
+unsigned rtap_lua_distance(const char *a, const char *b)
 {
     unsigned row[65], n = (unsigned)strlen(b);
 
@@ -39,7 +39,7 @@ static int unknown_option(lua_State *L, const char *what, const char *key, const
     unsigned best = (unsigned)strlen(key) / 2 + 1;
 
     for (const struct rtap_option *o = options; o->name; o++) {
-        unsigned d = distance(key, o->name);
+        unsigned d = rtap_lua_distance(key, o->name);
 
         if (d < best) {
             best = d;

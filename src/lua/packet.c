@@ -4,6 +4,8 @@
  */
 #include "packet.h"
 
+#include "engine.h"
+
 #include "../packet/bytes.h"
 #include "../packet/line.h"
 #include <errno.h>
@@ -97,6 +99,7 @@ void rtap_lua_push_owned(lua_State *L, struct rtap_lua *S, int idx, int into)
     bytes = owned_bytes(L, o, -1, owned_size(pkt));
     if (!bytes)
         luaL_error(L, "the packet was changed while it was copied");
+    o->serial = ++S->serials;
     if (pkt != &o->pkt)
         fill(&o->pkt, bytes, pkt);
 }
@@ -125,6 +128,7 @@ static int pkt_hold(lua_State *L)
     p = self(L); /* again: see above */
     from = rtap_lua_test(L, 1, S->mt_held);
     h->pkt = *p;
+    h->serial = ++S->serials;
     h->block = from ? from->block : rtap_lua_slot_of(S, (uint64_t)(uintptr_t)lua_touserdata(L, 1))->block;
     rtap_block_pin(h->block);
     return 1;
@@ -231,7 +235,7 @@ static int pkt_unpack(lua_State *L)
     return rtap_lua_unpack(L, RTAP_STATE(L));
 }
 
-static int pkt_hex(lua_State *L)
+int rtap_lua_pkt_hex(lua_State *L)
 {
     const struct rtap_pkt *p = self(L);
     size_t size = rtap_hex(p->data, p->caplen, true, NULL, 0) + 1, n;
@@ -248,8 +252,8 @@ static int pkt_hex(lua_State *L)
 
 static int pkt_tostring(lua_State *L)
 {
+    struct rtap_line_style style = {.engine = rtap_lua_engine(L, RTAP_STATE(L))}; /* may run Lua, so it comes first */
     const struct rtap_pkt *p = self(L);
-    struct rtap_line_style style = {.verbose = 0};
     char line[2048];
     size_t n = rtap_line(p, &style, line, sizeof(line));
 
@@ -283,6 +287,9 @@ enum property {
     P_TIMESTAMP_SOURCE,
     P_COMMENT,
     P_TRUNCATED,
+    P_MALFORMED,
+    P_LENGTH_GUESSED,
+    P_GUESSED,
 };
 
 static const struct {
@@ -302,6 +309,9 @@ static const struct {
     {"timestamp_source", P_TIMESTAMP_SOURCE},
     {"comment", P_COMMENT},
     {"truncated", P_TRUNCATED},
+    {"malformed", P_MALFORMED},
+    {"length_guessed", P_LENGTH_GUESSED},
+    {"guessed", P_GUESSED},
 };
 
 static bool is_tpid(uint16_t type)
@@ -375,7 +385,12 @@ static void push_property(lua_State *L, const struct rtap_pkt *p, enum property 
     case P_INTERFACE_ID: lua_pushinteger(L, p->ifindex); break;
     case P_LINKTYPE: lua_pushinteger(L, p->linktype); break;
     case P_VLAN: push_vlan(L, p); break;
-    case P_CHECKSUM: lua_pushstring(L, rtap_checksum_state(p)); break;
+    case P_CHECKSUM: { /* loading the tables runs Lua: the packet is looked up after that */
+        struct rtap_engine *e = rtap_lua_engine(L, RTAP_STATE(L));
+
+        lua_pushstring(L, rtap_checksum_state(e, self(L)));
+        break;
+    }
     case P_TIMESTAMP_SOURCE:
         lua_pushstring(L, p->status & RTAP_PKT_TS_HARDWARE   ? "hardware"
                           : p->status & RTAP_PKT_TS_SOFTWARE ? "software"
@@ -387,7 +402,10 @@ static void push_property(lua_State *L, const struct rtap_pkt *p, enum property 
         else
             lua_pushnil(L);
         break;
-    case P_TRUNCATED: lua_pushboolean(L, p->caplen < p->len); break;
+    case P_TRUNCATED: rtap_lua_push_fact(L, RTAP_STATE(L), 1, RTAP_FACT_TRUNCATED); break;
+    case P_MALFORMED: rtap_lua_push_fact(L, RTAP_STATE(L), 1, RTAP_FACT_MALFORMED); break;
+    case P_LENGTH_GUESSED: rtap_lua_push_fact(L, RTAP_STATE(L), 1, RTAP_FACT_LENGTH_GUESSED); break;
+    case P_GUESSED: rtap_lua_push_fact(L, RTAP_STATE(L), 1, RTAP_FACT_GUESSED); break;
     }
 }
 
@@ -404,7 +422,7 @@ static int pkt_index(lua_State *L)
         p = self(L);
         push_property(L, p, (enum property)lua_tointeger(L, -1));
         return 1;
-    default: self(L); return luaL_error(L, "a packet has no field or method '%s'", luaL_tolstring(L, 2, NULL));
+    default: lua_settop(L, 2); return rtap_lua_index_field(L, RTAP_STATE(L));
     }
 }
 
@@ -416,7 +434,7 @@ static int pkt_newindex(lua_State *L)
 
 static const luaL_Reg methods[] = {
     {"byte", pkt_byte}, {"sub", pkt_sub},   {"bytes", pkt_bytes},     {"find", pkt_find}, {"unpack", pkt_unpack},
-    {"copy", pkt_copy}, {"hold", pkt_hold}, {"release", pkt_release}, {"hex", pkt_hex},   {NULL, NULL},
+    {"copy", pkt_copy}, {"hold", pkt_hold}, {"release", pkt_release}, {NULL, NULL},
 };
 
 static const luaL_Reg metamethods[] = {
@@ -452,6 +470,8 @@ void rtap_lua_open_packet(lua_State *L, struct rtap_lua *S)
     names = lua_gettop(L);
     lua_pushlightuserdata(L, S);
     luaL_setfuncs(L, methods, 1);
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, rtap_lua_decode_methods, 1);
     for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
         push_integer_field(L, properties[i].name, (lua_Integer)properties[i].property);
     S->mt_held = packet_type(L, S, "ringtap.packet (held)", held_metamethods, names);

@@ -36,6 +36,16 @@ struct rtap_lua {
     } signals[RTAP_SIGNALS]; /* forward.c */
     struct rtap_slot **slots;
     unsigned slot_count;
+    /* the decode engine (engine.c, fields.c) */
+    struct rtap_engine *engine;
+    struct rtap_decoded *decoded; /* the layers of the packet that was last asked */
+    struct rtap_text_cache *texts;
+    lua_State *L;        /* who asked the engine last: its functions run there */
+    uint64_t serials;    /* given to owned and held packets */
+    uint16_t link_known; /* a link type that the loaded tables know, or the tables are all there */
+    int engine_loaded;   /* 1: the protocols that carry others, 2: all */
+    bool engine_error;
+    const void *mt_fieldset, *mt_layer;
     const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_reference, *mt_signals;
 };
 
@@ -44,12 +54,14 @@ struct rtap_lua {
 /* --- packets (packet.c) --- */
 struct rtap_owned { /* full userdata; bytes follow, or live in user value 1 when it was reused for a larger packet */
     struct rtap_pkt pkt;
+    uint64_t serial;       /* what it shows: moves with its contents */
     size_t capacity, more; /* of bytes[]; of user value 1 */
     uint8_t bytes[];
 };
 
 struct rtap_held {
     struct rtap_pkt pkt;
+    uint64_t serial;
     struct rtap_block *block; /* NULL once released */
 };
 
@@ -87,6 +99,9 @@ struct rtap_option {
 /* Read the table at idx (nil or none: nothing) into cfg, which holds the defaults. Raises on an unknown option (with
  * the nearest name), a wrong type, a value out of range; `what` names the function in messages. */
 void rtap_lua_options(lua_State *L, int idx, const char *what, const struct rtap_option *options, void *cfg);
+
+/* Edits between two names. */
+unsigned rtap_lua_distance(const char *a, const char *b);
 
 /* The string at idx; raises when it has a NUL byte in it. */
 const char *rtap_lua_check_name(lua_State *L, int idx);
@@ -150,5 +165,13 @@ void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S); /* forward, signals, text sink */
 void rtap_lua_open_netif(lua_State *L, struct rtap_lua *S);   /* interfaces, interface */
+void rtap_lua_open_engine(lua_State *L, struct rtap_lua *S);  /* _field_names, _nearest */
+void rtap_lua_open_define(lua_State *L, struct rtap_lua *S);  /* _define, _bind, _bound: definitions of protocols */
+void rtap_lua_open_fields(lua_State *L, struct rtap_lua *S);  /* field */
+void rtap_lua_open_decode(lua_State *L, struct rtap_lua *S);  /* _tree */
+void rtap_lua_open_prompt(lua_State *L, struct rtap_lua *S);  /* _prompt, _history, _completer, _interruptible */
+void rtap_lua_open_value(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_layer(lua_State *L, struct rtap_lua *S);
+void rtap_lua_free_fields(struct rtap_lua *S);
 
 #endif

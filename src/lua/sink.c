@@ -4,6 +4,7 @@
  */
 #include "sink.h"
 
+#include "engine.h"
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -23,6 +24,8 @@ struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int 
 
     if (!u->sink)
         luaL_error(L, "attempt to use a closed sink");
+    if (u->sink->busy)
+        luaL_error(L, "the sink is at work: what it calls can't use it");
     return u;
 }
 
@@ -75,7 +78,9 @@ static int sink_send(lua_State *L)
     if (is_string)
         packet_of_string(L, u, &made);
     for (;;) {
+        RTAP_STATE(L)->L = L;
         r = rtap_sink_send(u->sink, is_string ? &made : rtap_lua_check_pkt(L, RTAP_STATE(L), 2));
+        rtap_lua_raise_pending(L, RTAP_STATE(L));
         if (r != -EINTR)
             break;
         rtap_lua_interrupt(L);
@@ -163,6 +168,8 @@ static int sink_close(lua_State *L)
 {
     struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
 
+    if (u->sink && u->sink->busy)
+        return luaL_error(L, "the sink is at work: what it calls can't close it");
     /* Ctrl-C while a slow pipe takes what is left: the hook may raise, then no packet is lost and the sink stays open.
      * (Only the counters at a file's end, written after this, can be lost to it.) */
     while (u->sink && u->sink->ops->kick(u->sink) == -EINTR)

@@ -2,7 +2,7 @@
  * The source type: the verbs that every source has. User value 1 of a source is its Lua predicate, if it has one, 2 the
  * Lua file that it reads.
  */
-#include "../packet/line.h"
+#include "engine.h"
 #include "loop.h"
 #include <errno.h>
 #include <stddef.h>
@@ -85,13 +85,14 @@ static int source_packets(lua_State *L)
     return push_loop(L, RTAP_STATE(L), step_packets, &o);
 }
 
-/* upvalue 3: name of the layer, or nil */
+/* upvalue 3: the protocol that is wanted first, or nil */
 static int step_bytes(lua_State *L)
 {
+    struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_loop *lp = lua_touserdata(L, lua_upvalueindex(2));
     const char *from = lua_tostring(L, lua_upvalueindex(3));
     const struct rtap_pkt *p;
-    int32_t at = 0;
+    uint32_t at = 0;
     int64_t time;
     uint32_t len;
 
@@ -101,9 +102,7 @@ static int step_bytes(lua_State *L)
             return 1;
         }
         p = &lp->slot->pkt;
-        if (from)
-            at = rtap_look_layer(p, from);
-        if (at >= 0)
+        if (!from || rtap_layer_offset(S->engine, p, from, &at))
             break;
         if (!lp->reason && lp->left < INT64_MAX)
             lp->left++; /* count is of strings */
@@ -111,7 +110,7 @@ static int step_bytes(lua_State *L)
     }
     time = p->time;
     len = p->len;
-    lua_pushlstring(L, (const char *)p->data + at, p->caplen - (uint32_t)at); /* after this p may be gone */
+    lua_pushlstring(L, (const char *)p->data + at, p->caplen - at); /* after this p may be gone */
     if (time == RTAP_NO_TIME)
         lua_pushnil(L);
     else
@@ -123,17 +122,17 @@ static int step_bytes(lua_State *L)
 /* src:bytes([options]): string, time, length on the wire */
 static int source_bytes(lua_State *L)
 {
-    static const struct rtap_pkt empty = {.linktype = RTAP_LINKTYPE_ETHERNET};
     struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_loop_options o;
 
     self(L);
     o = loop_options(L, 2, "bytes", bytes_options);
-    if (o.from && rtap_look_layer(&empty, o.from) == -2)
+    if (o.from && !rtap_engine_find(rtap_lua_engine(L, S), o.from))
         return luaL_error(L, "bytes: option 'from': no layer is called \"%s\"", o.from);
     lua_pushstring(L, o.from); /* nil if there is none */
     lua_replace(L, 2);
     lua_settop(L, 2);
+    self(L);
     rtap_lua_loop_new(L, S, 1, &o); /* 3 */
     lua_pushlightuserdata(L, S);
     lua_pushvalue(L, 3);
@@ -338,6 +337,10 @@ static int source_stats(lua_State *L)
     }
     if (st.fanout_id >= 0)
         set_count(L, "fanout_id", (uint64_t)st.fanout_id);
+    if (st.has_size) {
+        set_count(L, "position", st.position);
+        set_count(L, "size", st.size);
+    }
     set_text(L, "timestamp_source", st.timestamp_source);
     set_text(L, "filter_engine", st.filter_engine);
     return 1;
@@ -491,6 +494,7 @@ static const luaL_Reg methods[] = {
     {"packets", source_packets},
     {"each", source_each},
     {"bytes", source_bytes},
+    {"fields", rtap_lua_source_fields},
     {"next", source_next},
     {"filter", source_filter},
     {"stats", source_stats},

@@ -5,6 +5,7 @@
  * The text is made for people and follows tcpdump 4.99 where tcpdump is right. Nothing here goes by ports: a UDP
  * payload is "UDP, length N". Called for any bytes at all: see look.c for how offsets are checked.
  */
+#include "engine.h"
 #include "line_parts.h"
 
 #include <linux/if_ether.h>
@@ -128,6 +129,26 @@ static bool is_raw(uint16_t linktype)
            linktype == 12 || linktype == 14;
 }
 
+bool rtap_line_above(struct rtap_line_job *job, uint32_t from, const char *before)
+{
+    struct rtap_layers ls = {.count = 0};
+    bool any = false;
+
+    if (job->style->engine == NULL || job->style->quiet)
+        return false;
+    rtap_engine_reach(job->style->engine);
+    rtap_layers_start(&ls, job->style->engine, job->pkt, NULL);
+    rtap_layers_more(&ls, NULL);
+    for (unsigned i = 0; i < ls.count; i++) {
+        if (ls.at[i].off < from || ls.at[i].proto->line_count == 0)
+            continue;
+        rtap_out_text(&job->out, any ? ": " : before);
+        rtap_layer_summary(&ls, &ls.at[i], &job->out);
+        any = true;
+    }
+    return any;
+}
+
 static void put_packet(struct rtap_line_job *job)
 {
     const char *cut = link_cut(job->pkt);
@@ -150,8 +171,10 @@ static void put_packet(struct rtap_line_job *job)
         rtap_line_link(job);
         shown = true;
     }
-    if (type != ETH_P_IP && type != ETH_P_IPV6 && type != ETH_P_ARP && type != ETH_P_RARP)
+    if (type != ETH_P_IP && type != ETH_P_IPV6 && type != ETH_P_ARP && type != ETH_P_RARP) {
+        rtap_line_above(job, 1, ": ");
         return;
+    }
     if (shown) {
         if (job->look.tags > 0)
             LIT(job, ", ");

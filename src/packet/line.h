@@ -29,14 +29,6 @@ struct rtap_look {
 
 void rtap_look_at(const struct rtap_pkt *pkt, struct rtap_look *look);
 
-/* Offset of a layer by its Wireshark name ("eth", "vlan", "ip", "ipv6", "arp", "udp", "tcp", "icmp", "icmpv6", "data");
- * -1 when the packet has none, -2 when the name is unknown. */
-int32_t rtap_look_layer(const struct rtap_pkt *pkt, const char *name);
-
-/* "ok", "bad", "not_ready" or "unchecked" (no checksum to check, a fragment, cut off, or unfinished because of
- * offload). */
-const char *rtap_checksum_state(const struct rtap_pkt *pkt);
-
 /* The transport's checksum (UDP, UDP-Lite, TCP, ICMP, ICMPv6, IGMP), and IPv4's own: 1 right, 0 wrong, -1 not to be
  * checked (see above). *is is what the packet has, *want what it should have; both are set unless -1. */
 int rtap_look_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, uint16_t *is, uint16_t *want);
@@ -51,7 +43,10 @@ enum rtap_time_style {                  /* tcpdump's -t ... */
                        RTAP_TIME_FIRST, /* -ttttt: since the first line */
 };
 
+struct rtap_engine;
+
 struct rtap_line_style {
+    struct rtap_engine *engine; /* its tables say what stands above the transport; NULL: nothing is said of that */
     enum rtap_time_style time;
     bool nanoseconds; /* 9 digits instead of 6 */
     bool number;      /* -#: packet number in front */

@@ -169,6 +169,8 @@ static void put_tcp(struct rtap_line_job *job, struct rtap_line_span s)
         put_tcp_options(job, p + 20, s.left - 20, hlen - 20);
     LIT(job, ", length ");
     rtap_out_dec(o, length);
+    if (length > 0)
+        rtap_line_above(job, (uint32_t)job->look.l4 + hlen, ": ");
 }
 
 static void put_udp(struct rtap_line_job *job, struct rtap_line_span s)
@@ -213,6 +215,8 @@ static void put_udp(struct rtap_line_job *job, struct rtap_line_span s)
         rtap_line_number(job, " > ", s.size - 8);
         return;
     }
+    if (rtap_line_above(job, (uint32_t)job->look.l4 + 8, ""))
+        return;
     LIT(job, "UDP, length ");
     rtap_out_dec(&job->out, length - 8);
 }
@@ -267,6 +271,8 @@ static void put_other(struct rtap_line_job *job, struct rtap_line_span s)
     bool ports = proto == IPPROTO_DCCP || proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
 
     rtap_line_names(job, ports && s.left >= 4 ? s.p : NULL);
+    if (s.left > 0 && rtap_line_above(job, (uint32_t)job->look.l4, ""))
+        return;
     if (proto == IPPROTO_ESP && s.left >= 8) {
         LIT(job, "ESP(spi=0x");
         rtap_out_hex(&job->out, rtap_be32(s.p), 8);

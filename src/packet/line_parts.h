@@ -37,6 +37,9 @@ void rtap_line_transport(struct rtap_line_job *job);
 /* "a > b: "; with the ports at p unless it is NULL. */
 void rtap_line_names(struct rtap_line_job *job, const uint8_t *p);
 
+/* What the tables' summaries say of the layers that begin at `from` or behind it, with `before` in front; false: nothing. */
+bool rtap_line_above(struct rtap_line_job *job, uint32_t from, const char *before);
+
 void rtap_line_icmp(struct rtap_line_job *job, struct rtap_line_span s);
 void rtap_line_icmp6(struct rtap_line_job *job, struct rtap_line_span s);
 

@@ -103,20 +103,3 @@ int rtap_look_ip_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, u
     *want = rtap_csum_fold((uint16_t)~rtap_csum_fold(sum) + (uint64_t)(uint16_t) ~*is);
     return rtap_csum_fold(sum) == 0;
 }
-
-const char *rtap_checksum_state(const struct rtap_pkt *pkt)
-{
-    struct rtap_look look;
-    uint16_t is, want;
-    int ok;
-
-    if (pkt->status & RTAP_PKT_CSUM_NOT_READY)
-        return "not_ready";
-    if (pkt->status & RTAP_PKT_CSUM_VALID)
-        return "ok";
-    rtap_look_at(pkt, &look);
-    if (rtap_look_ip_sum(pkt, &look, &is, &want) == 0)
-        return "bad";
-    ok = rtap_look_sum(pkt, &look, &is, &want);
-    return ok < 0 ? "unchecked" : ok ? "ok" : "bad";
-}

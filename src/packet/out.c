@@ -3,6 +3,15 @@
 
 #include "bytes.h"
 
+#define ONE(n) #n "."
+#define TEN(t) ONE(t##0), ONE(t##1), ONE(t##2), ONE(t##3), ONE(t##4), ONE(t##5), ONE(t##6), ONE(t##7), ONE(t##8), ONE(t##9)
+#define HUNDRED(h) TEN(h##0), TEN(h##1), TEN(h##2), TEN(h##3), TEN(h##4), TEN(h##5), TEN(h##6), TEN(h##7), TEN(h##8), TEN(h##9)
+
+const char rtap_out_octets[256][4] = {
+    TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), HUNDRED(1),
+    TEN(20), TEN(21), TEN(22), TEN(23), TEN(24), ONE(250), ONE(251), ONE(252), ONE(253), ONE(254), ONE(255),
+};
+
 void rtap_out_init(struct rtap_out *o, char *buf, size_t size)
 {
     o->start = o->p = buf;
@@ -94,6 +103,23 @@ void rtap_out_mac(struct rtap_out *o, const uint8_t *a, size_t n)
         rtap_out_mem(o, tmp, (size_t)(p - 1 - tmp));
 }
 
+void rtap_out_bytes(struct rtap_out *o, const uint8_t *p, size_t n, const char *between)
+{
+    size_t each = between[0] ? 3 : 2;
+
+    for (size_t i = 0; i < n;) {
+        char tmp[3 * 64], *to = tmp;
+
+        for (; i < n && to < tmp + sizeof(tmp) - 2; i++, to += each) {
+            to[0] = "0123456789abcdef"[p[i] >> 4];
+            to[1] = "0123456789abcdef"[p[i] & 15];
+            if (each == 3)
+                to[2] = between[0];
+        }
+        rtap_out_mem(o, tmp, (size_t)(to - tmp) - (i == n && each == 3));
+    }
+}
+
 void rtap_out_printable(struct rtap_out *o, const char *s)
 {
     for (; *s != '\0'; s++) {
@@ -101,4 +127,40 @@ void rtap_out_printable(struct rtap_out *o, const char *s)
 
         rtap_out_mem(o, &c, 1);
     }
+}
+
+void rtap_out_escaped(struct rtap_out *o, const char *s, size_t n)
+{
+    static const char letter[32] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    size_t from = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint8_t c = (uint8_t)s[i];
+        char tmp[2] = {'\\', c < 32 ? letter[c] : '\0'};
+
+        if (tmp[1]) {
+            rtap_out_mem(o, s + from, i - from);
+            rtap_out_mem(o, tmp, 2);
+            from = i + 1;
+        }
+    }
+    rtap_out_mem(o, s + from, n - from);
+}
+
+unsigned rtap_utf8(const uint8_t *p, size_t n, bool *ok)
+{
+    uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80, high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    unsigned len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+
+    *ok = false;
+    if (len == 0)
+        return 1;
+    for (unsigned i = 1; i < len; i++) {
+        if (i == n || p[i] < low || p[i] > high)
+            return i;
+        low = 0x80;
+        high = 0xbf;
+    }
+    *ok = true;
+    return len;
 }

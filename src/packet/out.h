@@ -2,11 +2,12 @@
  * Text put together piece by piece into a buffer that may be too small: what doesn't fit is counted, not written. Made
  * for the line printer, where snprintf would cost more than everything else.
  *
- * Invariant: start <= p <= end, and one byte at end is kept for the NUL. Nothing but ASCII is ever written.
+ * Invariant: start <= p <= end, and one byte at end is kept for the NUL.
  */
 #ifndef RTAP_PACKET_OUT_H
 #define RTAP_PACKET_OUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,6 +25,13 @@ void rtap_out_overflow(struct rtap_out *o, const char *s, size_t n);
 void rtap_out_ip6(struct rtap_out *o, const uint8_t *a);           /* RFC 5952 */
 void rtap_out_mac(struct rtap_out *o, const uint8_t *a, size_t n); /* n bytes, 1..20 */
 void rtap_out_printable(struct rtap_out *o, const char *s);        /* what isn't printable becomes '?' */
+/* Hex digits, between the bytes nothing ("") or one character (":"). */
+void rtap_out_bytes(struct rtap_out *o, const uint8_t *p, size_t n, const char *between);
+/* As tshark -T fields writes any text: \b \f \n \r \t as two characters, all else as it is. */
+void rtap_out_escaped(struct rtap_out *o, const char *s, size_t n);
+/* Length of the character at p in UTF-8 (n > 0 bytes are there); or of what is none and gets one U+FFFD (Unicode 3.9,
+ * table 3-8), then *ok is false. */
+unsigned rtap_utf8(const uint8_t *p, size_t n, bool *ok);
 
 static inline void rtap_out_mem(struct rtap_out *o, const char *s, size_t n)
 {
@@ -53,17 +61,20 @@ static inline void rtap_out_dec(struct rtap_out *o, uint64_t v)
 {
     char tmp[20], *end = tmp + sizeof(tmp), *p;
 
-    /* 32-bit division is what nearly every number needs, and much cheaper */
-    if (v <= UINT32_MAX) {
+    /* 32-bit division is what nearly every number needs, and much cheaper; nearly always there is room */
+    if (__builtin_expect(v <= UINT32_MAX && o->end - o->p >= 10, 1)) {
         uint32_t w = (uint32_t)v;
+        unsigned n = 1 + (w >= 10) + (w >= 100) + (w >= 1000) + (w >= 10000);
 
-        p = end;
+        if (w >= 100000)
+            n += 1 + (w >= 1000000) + (w >= 10000000) + (w >= 100000000) + (w >= 1000000000);
+        o->p = p = o->p + n;
         do
             *--p = (char)('0' + w % 10);
         while ((w /= 10) != 0);
-    } else {
-        p = rtap_out_digits(end, v);
+        return;
     }
+    p = rtap_out_digits(end, v);
     rtap_out_mem(o, p, (size_t)(end - p));
 }
 
@@ -89,21 +100,21 @@ static inline void rtap_out_hex(struct rtap_out *o, uint32_t v, int width)
     rtap_out_mem(o, p, (size_t)(end - p));
 }
 
+extern const char rtap_out_octets[256][4]; /* "0." to "255.", not all of them ended by a NUL */
+
 static inline void rtap_out_ip4(struct rtap_out *o, const uint8_t *a)
 {
-    char tmp[16], *p = tmp;
+    bool room = o->end - o->p >= 16;
+    char tmp[16], *p = room ? o->p : tmp;
 
     for (int i = 0; i < 4; i++) {
-        unsigned v = a[i], tens = v / 10;
-
-        if (v >= 100)
-            *p++ = (char)('0' + v / 100);
-        if (v >= 10)
-            *p++ = (char)('0' + tens % 10);
-        *p++ = (char)('0' + v - tens * 10);
-        *p++ = '.';
+        memcpy(p, rtap_out_octets[a[i]], 4);
+        p += 2 + (a[i] > 9) + (a[i] > 99);
     }
-    rtap_out_mem(o, tmp, (size_t)(p - 1 - tmp));
+    if (room)
+        o->p = p - 1;
+    else
+        rtap_out_mem(o, tmp, (size_t)(p - 1 - tmp));
 }
 
 #endif

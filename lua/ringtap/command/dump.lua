@@ -1,19 +1,14 @@
 --- ringtap dump: print packets, or write them to a file. The flags are tcpdump's. Packets pass from the source to the
---- sink in C; what is here opens the two, ends them in the right order and counts.
+--- sink in C; what is here says what the sink is.
 
 local command = require "ringtap.command"
 local core = require "ringtap.core"
-local linktypes = require "ringtap.linktypes"
+local intake = require "ringtap.command.intake"
 local ringtap = require "ringtap"
 
 local dump = {}
 
-local EPIPE, EXFULL = 32, 54
-local DEFAULT_SNAPLEN = 262144
-
-local function say(format, ...)
-    io.stderr:write(format:format(...) .. "\n") -- one write: two processes may share a terminal
-end
+local EXFULL = 54
 
 -- ------------------------------------------------------------------ the command line
 
@@ -25,18 +20,6 @@ local function size_in_bytes(text)
         return nil, ("invalid file size '%s'"):format(text)
     end
     return number * unit
-end
-
-local fanout_modes = { hash = true, lb = true, cpu = true, rollover = true, rnd = true, qm = true }
-
-local function fanout(text)
-    local mode, id = text:match("^(%a+):?(%d*)$")
-    id = id and id ~= "" and math.tointeger(tonumber(id)) or nil
-    if not fanout_modes[mode] or text:find(":$") or id and id > 65535 then
-        return nil, ("invalid fanout '%s': hash, lb, cpu, rollover, rnd or qm, perhaps with :ID, 0 to 65535")
-            :format(text)
-    end
-    return { mode = mode, id = id }
 end
 
 local function make_parser()
@@ -83,18 +66,7 @@ local function make_parser()
     parser:option("-W", "With -C: write over the first file after N files. With -G: end after N files."):argname("N")
         :target("rotate_count"):convert(integer("number of output files", 1, 1000000))
 
-    parser:option("-B --buffer-size", "Size of the ring in KiB; if not given 65536."):argname("KIB"):target("buffer")
-        :convert(integer("packet buffer size", 1, 1 << 34))
-    parser:option("-Q --direction", "Packets that come in, go out, or both."):argname("in|out|inout")
-        :choices { "in", "out", "inout" }:target("direction")
-    parser:flag("-p --no-promiscuous-mode", "Not in promiscuous mode."):target("not_promisc")
-    parser:flag("--immediate-mode", "Hand packets over after 1 ms; always so when printing to a terminal.")
-        :target("immediate")
-    parser:option("-Z --relinquish-privileges", "Become USER when the source is open, before any file is written.")
-        :argname("USER"):target("user")
-    parser:option("--netns", "Listen in this network namespace: a name of ip-netns or a path."):argname("NAME")
-    parser:option("--fanout", "Share the interface's packets with others of the same ID: hash, lb, cpu, rollover, rnd, "
-        .. "qm."):argname("MODE[:ID]"):convert(fanout)
+    intake.interface_flags(parser)
     return parser
 end
 
@@ -105,11 +77,7 @@ local function check(o)
             command.usage_error(...)
         end
     end
-    clash(o.interface and o.r, "-i and -r: packets come from an interface or from a file, not from both")
-    for _, flag in ipairs { { o.buffer, "-B" }, { o.direction, "-Q" }, { o.netns, "--netns" },
-        { o.fanout, "--fanout" } } do
-        clash(o.r and flag[1], "%s is for interfaces, not for -r", flag[2])
-    end
+    intake.check(o)
     clash(o.filter_file and #o.filter > 0, "the filter comes from -F or from the command line, not from both")
     clash(o.rotate_size and not o.w, "-C needs -w")
     clash(o.rotate_time and not o.w, "-G needs -w")
@@ -120,142 +88,7 @@ local function check(o)
     o.precision = o.nano and "nano" or o.micro and "micro" or o.precision
 end
 
--- ------------------------------------------------------------------ interfaces
-
---- All interfaces and "any", in tcpdump -D's order.
----@param netns? string
----@return {name: string, flags: string[], up: boolean, loopback: boolean}[]?, string?
-local function list_interfaces(netns)
-    local all, message = ringtap.interfaces(netns)
-    if not all then
-        return nil, message
-    end
-    local list = { { name = "any", text = "any (Pseudo-device that captures on all interfaces) [Up, Running]",
-        order = 0.5, instance = 0, index = 0, up = true, loopback = false } }
-    for _, i in ipairs(all) do
-        local flags = {}
-        local link = not i.loopback and i.up and (ringtap.interface(i.name, netns) or {}).link
-        flags[#flags + 1] = i.up and "Up" or nil
-        flags[#flags + 1] = i.running and "Running" or nil
-        flags[#flags + 1] = i.loopback and "Loopback" or nil
-        if i.up and not i.loopback and link ~= nil then
-            flags[#flags + 1] = link and "Connected" or "Disconnected"
-        end
-        list[#list + 1] = {
-            name = i.name,
-            text = ("%s [%s]"):format(i.name, #flags > 0 and table.concat(flags, ", ") or "none"),
-            order = (i.running and 0 or 8) + (i.up and 0 or 4) + (link == false and i.up and 2 or 0)
-                + (i.loopback and 1 or 0),
-            instance = tonumber(i.name:match("(%d+)$") or 0),
-            index = i.index,
-            up = i.up,
-            loopback = i.loopback,
-        }
-    end
-    table.sort(list, function(a, b)
-        if a.order ~= b.order then
-            return a.order < b.order
-        elseif a.instance ~= b.instance then
-            return a.instance < b.instance
-        end
-        return a.index < b.index
-    end)
-    return list
-end
-
-local function print_interfaces(o)
-    local list, message = list_interfaces(o.netns)
-    if not list then
-        command.complain("%s", message)
-        return 1
-    end
-    for n, i in ipairs(list) do
-        io.stdout:write(("%d.%s\n"):format(n, i.text))
-    end
-    return 0
-end
-
---- The name that -i means; without -i the first interface that is up and not the loopback, else the loopback.
----@return string? name, string? message
-local function choose_interface(o)
-    local number = o.interface and o.interface:match("^%d+$") and tonumber(o.interface)
-    if o.interface and not number then
-        return o.interface
-    end
-    local list, message = list_interfaces(o.netns)
-    if not list then
-        return nil, message
-    end
-    local loopback
-    for _, i in ipairs(list) do
-        if number and i.name == o.interface or not number and i.up and not i.loopback and i.name ~= "any" then
-            return i.name
-        end
-        loopback = loopback or i.loopback and i.up and i.name
-    end
-    if number then
-        if list[number] then
-            return list[number].name
-        end
-        return nil, ("there is no interface number %s (-D lists them)"):format(o.interface)
-    end
-    if loopback then
-        return loopback
-    end
-    return nil, "there is no interface that is up"
-end
-
--- ------------------------------------------------------------------ source and sink
-
-local function read_filter(o)
-    if not o.filter_file then
-        return #o.filter > 0 and table.concat(o.filter, " ") or nil
-    end
-    local file, message = io.stdin, nil
-    if o.filter_file ~= "-" then
-        file, message = io.open(o.filter_file)
-    end
-    if not file then
-        return nil, message
-    end
-    local text, read_message = file:read("a")
-    if not text then
-        return nil, ("%s: %s"):format(o.filter_file, read_message)
-    end
-    return (text:gsub("#[^\n]*", " "):gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
-end
-
--- Blocks of 256 KiB; of 64 KiB, two at least, in a ring below 1 MiB.
-local function ring_geometry(kib)
-    local block_kib = kib >= 1024 and 256 or 64
-    return block_kib * 1024, math.max(2, (kib + block_kib - 1) // block_kib)
-end
-
-local function open_source(o, filter)
-    if o.r then
-        return ringtap.read(o.r, { filter = filter })
-    end
-    local name, message = choose_interface(o)
-    if not name then
-        return nil, message
-    end
-    local options = {
-        filter = filter,
-        snaplen = o.snaplen,
-        netns = o.netns,
-        promisc = not o.not_promisc and name ~= "any",
-        direction = ({ ["in"] = "in", out = "out", inout = "both" })[o.direction],
-        latency = (o.immediate or not o.w and core._terminal(io.stdout)) and "low" or nil,
-        fanout = o.fanout,
-    }
-    if o.w and o.w ~= "-" and not o.unbuffered and not o.immediate then
-        options.retire_timeout = 0.1 -- nobody waits for a single packet in a file: fewer wake-ups
-    end
-    if o.buffer then
-        options.block_size, options.block_count = ring_geometry(o.buffer)
-    end
-    return ringtap.capture(name, options)
-end
+-- ------------------------------------------------------------------ the sink
 
 local time_styles = { [0] = "clock", "none", "epoch", "delta", "date", "first" }
 
@@ -311,180 +144,27 @@ local function open_file(o, source, filter)
     })
 end
 
-local function open_sink(o, source, filter)
-    if o.w then
-        return open_file(o, source, filter)
-    end
-    return open_text(o, source)
-end
-
--- ------------------------------------------------------------------ counters
-
-local causes = { "ring_full", "fill_ring_empty", "rx_ring_full" }
-
-local function count(n, what)
-    return ("%d packet%s %s"):format(n, n == 1 and "" or "s", what)
-end
-
---- tcpdump's three lines. What the kernel accepted is captured, dropped, or accounted for in a fourth.
----@param captured integer
----@param stats table<string, any>
----@param why string of the fourth
-local function print_counters(captured, stats, why)
-    local received = stats.matched + (stats.queued or 0)
-    local details = {}
-    for _, cause in ipairs(causes) do
-        if (stats[cause] or 0) > 0 then
-            details[#details + 1] = ("%s %d"):format(cause, stats[cause])
-        end
-    end
-    if (stats.freezes or 0) > 0 then
-        details[#details + 1] = ("freezes %d"):format(stats.freezes)
-    end
-    say("%s", count(captured, "captured"))
-    say("%s", count(received, "received by filter"))
-    say("%s%s", count(stats.dropped, "dropped by kernel"),
-        #details > 0 and (" (%s)"):format(table.concat(details, ", ")) or "")
-    local left = received - captured - stats.dropped
-    if left > 0 then
-        say("%s", count(left, why))
-    end
-end
-
--- ------------------------------------------------------------------ the run
-
--- nohup's SIGHUP stays ignored, as tcpdump leaves it.
-local function ignores_hangup()
-    local file = io.open("/proc/self/status")
-    local text = file and file:read("a") or ""
-    if file then
-        file:close()
-    end
-    return (tonumber(text:match("SigIgn:%s*(%x+)") or "0", 16) & 1) ~= 0
-end
-
-local function take_signals()
-    if ignores_hangup() then
-        return ringtap.signals("INT", "TERM", "USR1")
-    end
-    return ringtap.signals("INT", "TERM", "HUP", "USR1")
-end
-
-local function announce(o, source)
-    local i = source:interfaces()[1] or {}
-    local name, description = linktypes.name(source:linktype())
-    local id = source:stats().fanout_id
-    say("%s %s, link-type %s (%s), snapshot length %d%s%s", o.r and "reading from file" or "listening on",
-        o.r or source:name(), name, description, i.snaplen or DEFAULT_SNAPLEN, o.r and "" or " bytes",
-        id and (", fanout group %d"):format(id) or "")
-end
-
---- Pass everything on and close the sink. The counters are those of the moment when the intake ended.
----@return integer captured packets that are printed or in the file
----@return string? why the loop ended
----@return string? message of what went wrong
----@return integer? errno when it was the sink
-local function pass_on(o, source, sink, signals)
-    local function report() -- SIGUSR1, as tcpdump
-        if not o.r then
-            sink:flush()
-            print_counters(sink:stats().sent, source:stats(), "waiting")
-        end
-    end
-    local ok, n, why, errno = pcall(ringtap.forward, source, sink, nil,
-        { count = o.c, signals = signals, report = report })
-    local message
-    if not ok then
-        message, why = n, "error"
-    elseif not n then
-        message, why = why, "sink"
-    end
-    if not o.r then
-        source:drain()
-    end
-    if why == "interrupted" then -- a second signal: not even what is queued for a reader that hangs is waited for
-        return sink:stats().sent, why
-    end
-    if why ~= "sink" then
-        local flushed, flush_message, flush_errno = sink:flush()
-        if not flushed then
-            message, why, errno = message or flush_message, "sink", flush_errno
-        end
-    end
-    local captured = sink:stats().sent
-    local closed, close_message, close_errno = sink:close()
-    if not closed and why ~= "sink" then
-        message, why, errno = message or close_message, "sink", close_errno
-    end
-    return captured, why, message, errno
-end
-
-local left_because = {
-    count = "received after the last one of -c",
-    sink = "received but not written",
-    error = "received but not read",
-    stopped = "left in the ring",
-}
-
 local function run(o)
-    local filter, message = read_filter(o)
-    if message then
-        command.complain("%s", message)
-        return 1
-    end
-    local signals = not o.r and take_signals() -- the head of a stream may be long in coming: Ctrl-C just ends that
-    local source
-    source, message = open_source(o, filter)
-    if not source then
-        command.complain("%s", message)
-        return 1
-    end
-    if o.linktype then
-        local is = linktypes.is(o.linktype, source:linktype())
-        if not is then
-            command.complain(is == nil and "invalid data link type %s"
-                or "%s is not one of the DLTs supported by this device", o.linktype)
-            return 1
-        end
-    end
-    signals = signals or take_signals()
-    if o.user then
-        local dropped
-        dropped, message = core._drop_privileges(o.user)
-        if not dropped then
-            command.complain("-Z: %s", message)
-            return 1
-        end
-    end
-    local sink
-    sink, message = open_sink(o, source, filter)
-    if not sink then
-        command.complain("%s", message)
-        return 1
-    end
-    announce(o, source)
-    local captured, why, errno
-    captured, why, message, errno = pass_on(o, source, sink, signals)
-    local stats = source:stats()
-    if errno == EPIPE and not o.w then
-        return 0 -- who reads the text has had enough
-    end
-    if errno == EXFULL then
-        say("Maximum file limit reached: %d", o.rotate_count)
-        message = nil
-    end
-    if message then
-        command.complain("%s", message)
-    end
-    if not o.r then
-        print_counters(captured, stats, left_because[why] or "left in the ring")
-    end
-    if why == "interrupted" then
-        os.exit(1)
-    end
-    source:close()
-    signals:close()
-    return message and 1 or 0
+    return intake.run(o, {
+        capture = {
+            latency = (o.immediate or not o.w and core._terminal(io.stdout)) and "low" or nil,
+            -- nobody waits for a single packet in a file: fewer wake-ups
+            retire_timeout = o.w and o.w ~= "-" and not o.unbuffered and not o.immediate and 0.1 or nil,
+        },
+        open_sink = function(source, filter)
+            if o.w then
+                return open_file(o, source, filter)
+            end
+            return open_text(o, source)
+        end,
+        prints = not o.w,
+        failed = function(errno)
+            if errno == EXFULL then
+                intake.say("Maximum file limit reached: %d", o.rotate_count)
+                return true
+            end
+        end,
+    })
 end
 
 --- ringtap dump ARGS
@@ -494,7 +174,7 @@ function dump.run(args)
     local o = command.parse(make_parser(), args)
     check(o)
     if o.list then
-        return print_interfaces(o)
+        return intake.print_interfaces(o)
     end
     return run(o)
 end

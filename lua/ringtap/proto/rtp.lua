@@ -1,0 +1,73 @@
+--- RTP, RFC 3550, with the header extensions of RFC 8285. Nothing in it says that it is RTP: it is looked for only on
+-- ports that a script names (ringtap.proto.rtp.ports = { 5004 }).
+
+-- RFC 3551, section 6
+local payload_types = {
+    [0] = "ITU-T G.711 PCMU", [3] = "GSM 06.10", [4] = "ITU-T G.723", [5] = "DVI4 8000 samples/s",
+    [6] = "DVI4 16000 samples/s", [7] = "LPC", [8] = "ITU-T G.711 PCMA", [9] = "ITU-T G.722", [10] = "L16 stereo",
+    [11] = "L16 mono", [12] = "QCELP", [13] = "Comfort noise", [14] = "MPEG-I/II Audio", [15] = "ITU-T G.728",
+    [16] = "DVI4 11025 samples/s", [17] = "DVI4 22050 samples/s", [18] = "ITU-T G.729", [25] = "CelB", [26] = "JPEG",
+    [28] = "nv", [31] = "ITU-T H.261", [32] = "MPEG-I/II Video", [33] = "MPEG-II transport streams",
+    [34] = "ITU-T H.263",
+}
+for i = 96, 127 do
+    payload_types[i] = "DynamicRTP-Type-" .. i
+end
+
+return {
+    name = "rtp", title = "Real-Time Transport Protocol",
+    on = { ["udp.port"] = {} },
+    line = { "RTP, PT={p_type}, SSRC={ssrc}, Seq={seq}, Time={timestamp}", { when = "marker", ", Mark" } },
+    { "version", 2, "Version", default = 2, values = {
+        [0] = "Old VAT Version", "First Draft Version", "RFC 1889 Version",
+    } },
+    { check = "version == 2", "version is not 2" },
+    { "padding", "bool", "Padding" },
+    { "ext", "bool", "Extension" },
+    { "cc", 4, "Contributing source identifiers count" },
+    { "marker", "bool", "Marker" },
+    { "p_type", 7, "Payload type", values = payload_types },
+    { "seq", 16, "Sequence number" },
+    { "timestamp", 32, "Timestamp" },
+    { "ssrc", 32, "Synchronization Source identifier", base = "hex" },
+    { loop = "cc", list = "csrc", { "csrc.item", 32, "CSRC item", base = "hex" } },
+    { when = "ext",
+        { "ext.profile", 16, "Defined by profile", base = "hex" },
+        { "ext.len", 16, "Extension length" },
+        { size = "4 * ext.len",
+            { when = "ext.profile == 0xbede",
+                { loop = true, list = "extensions", stop = "ext.rfc5285.id == 15",
+                    { "_pad_byte", 8, when = "$at8(0) == 0" },
+                    { when = "$rest > 0 && $at8(0) != 0",
+                        { "ext.rfc5285.id", 4, "Identifier" },
+                        { "ext.rfc5285.len", 4, "Length", add = 1 },
+                        { "ext.rfc5285.data", "bytes", "Extension Data", size = "ext.rfc5285.len",
+                            when = "ext.rfc5285.id != 15" },
+                    },
+                },
+            },
+            { when = "ext.profile >> 4 == 0x100",
+                { loop = true, list = "extensions",
+                    { "_pad_byte", 8, when = "$at8(0) == 0" },
+                    { when = "$rest > 0 && $at8(0) != 0",
+                        { "ext.rfc5285.appbits", "uint", "Application Bits", value = "ext.profile & 15" },
+                        { "ext.rfc5285.id", 8, "Identifier" },
+                        { "ext.rfc5285.len", 8, "Length" },
+                        { "ext.rfc5285.data", "bytes", "Extension Data", size = "ext.rfc5285.len",
+                            when = "ext.rfc5285.len > 0" },
+                    },
+                },
+            },
+            { when = "ext.profile != 0xbede && ext.profile >> 4 != 0x100",
+                { loop = true, list = "hdr_ext", { "hdr_ext", 32, "Header extension", base = "hex" } },
+            },
+        },
+    },
+    { "_padded", value = "padding ? $u8($len - 1) : 0" },
+    { "payload", "bytes", "Payload", size = "$rest - _padded", when = "$rest > _padded" },
+    { when = "_padded > 0",
+        { "padding.data", "bytes", "Padding data", size = "$rest - 1", when = "$rest > 1" },
+        { "padding.count", 8, "Padding count" },
+    },
+    { check = "!padding || _padded > 0", "padding of 0 bytes" },
+}
