@@ -103,6 +103,66 @@ function ringtap.forward(source, sink, fn, options) end
 ---@return fun(pkt: ringtap.packet): integer|boolean|string|nil
 function ringtap.field(name) end
 
+--- Names of all fields that protocols declare, sorted.
+---@param pattern? string a Lua pattern that they have to match
+---@return string[]
+function ringtap.field_names(pattern) end
+
+--- Declare a protocol, or declare one again: from now on it decodes, prints, builds and has fields. The language of the
+--- table is told at the top of ringtap/protocol.lua. Raises on what isn't in it, and names the place.
+---@param table table
+---@return ringtap.protocol_handle
+function ringtap.protocol(table) end
+
+--- What `ringtap.proto.NAME` and `ringtap.NAME` are. Calling it makes a builder with one layer: fields by name, with or
+--- without the protocol's prefix; names of values where a field has them; lists of tables by the list's name. What isn't
+--- given is worked out when the bytes are asked for; what is given wins.
+---@class ringtap.protocol_handle
+---@field name string
+---@field title string
+---@field ports integer[] where it is looked for; may be changed, and set
+---@overload fun(values?: table): ringtap.builder
+
+---@type table<string, ringtap.protocol_handle>
+ringtap.proto = {}
+
+--- Layers upon each other: `eth{} / ip{} / udp{} / "payload"`, `/` makes a new one; or a packet's, by pkt:edit(). Fields are
+--- read and set by name (`q["ip.ttl"] = 3`, `q.ip.ttl = 3`, `q["ip.ttl#2"]`); what depends on them is made right again.
+---@class ringtap.builder
+---@operator div(ringtap.builder|string|integer): ringtap.builder
+---@operator len: integer
+local builder = {}
+
+---@param options? {pad?: integer} pad: at least so many bytes, with zeroes behind everything
+---@return string
+function builder:bytes(options) end
+
+---@param options? {linktype?: integer} default: that of the first layer
+---@return ringtap.packet owned
+function builder:packet(options) end
+
+---@return ringtap.builder
+function builder:copy() end
+
+---@return string[] names
+function builder:layers() end
+
+--- A list as a value: #list, list[i]["name"], list[i] = { ... } or nil, list[#list + 1] = { ... }.
+---@param name string "tcp.options"
+---@return table
+function builder:list(name) end
+
+--- Bytes that no layer describes, behind the last layer; with an argument they are replaced.
+---@param bytes? string
+---@return string
+function builder:payload(bytes) end
+
+--- The bytes, written anew from the values also where nothing was changed; force: lengths and checksums too, whatever the
+--- packet had.
+---@param options? {force?: boolean}
+---@return string
+function builder:encode(options) end
+
 ---@class ringtap.text_style
 ---@field time? "clock"|"none"|"epoch"|"delta"|"date"|"first" tcpdump's -t to -ttttt
 ---@field nanoseconds? boolean

@@ -387,7 +387,7 @@ static void text_guid(const uint8_t *p, bool le, struct rtap_out *o)
         if (i)
             rtap_out_text(o, "-");
         for (unsigned k = parts[i]; le && i < 3 && k-- > 0;)
-            text_bytes(p + k, 1, false, o);
+            rtap_out_bytes(o, p + k, 1, "");
         if (!le || i >= 3)
             rtap_out_bytes(o, p, parts[i], "");
         p += parts[i];
