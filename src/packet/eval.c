@@ -228,6 +228,7 @@ static __attribute__((noinline)) bool general(const struct rtap_eval *ev, const 
     int64_t s[STACK];
     unsigned sp = 0;
 
+    s[0] = 0;
     for (unsigned i = 0; i < c->count; i++) {
         const struct rtap_insn *in = &c->insns[i];
 

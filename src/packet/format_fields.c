@@ -28,8 +28,8 @@ struct fields_format {
     uint16_t *ids;
     struct name *names;
     struct rtap_layers layers;
-    unsigned version; /* of the engine, when `calls` was worked out */
-    bool calls;       /* some column may be a function */
+    unsigned version;     /* of the engine, when `calls` was worked out */
+    bool calls;           /* some column may be a function */
     struct rtap_pkt copy; /* where functions run; its bytes, name and comment are in `bytes` */
     uint8_t *bytes;
     size_t bytes_size;
@@ -199,7 +199,8 @@ static int fields_take(struct rtap_format *format, const struct rtap_pkt *pkt, c
 
 /* ------------------------------------------------------------------ values */
 
-static void put_result(const struct fields_format *f, const struct rtap_item *it, const struct result *r, struct rtap_out *o)
+static void put_result(const struct fields_format *f, const struct rtap_item *it, const struct result *r,
+                       struct rtap_out *o)
 {
     if (it->decl->type == RTAP_BYTES && r->kind == RTAP_RESULT_TEXT)
         rtap_out_bytes(o, (const uint8_t *)f->texts + r->off, r->len, "");
@@ -240,8 +241,8 @@ static size_t write_columns(const struct fields_format *f, char *buf, size_t siz
 
 static void put_json_text(struct rtap_out *o, const uint8_t *p, size_t n)
 {
-    static const char letter[128] = {['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
-                                     ['"'] = '"',  ['\\'] = '\\'};
+    static const char letter[128] = {
+        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't', ['"'] = '"', ['\\'] = '\\'};
     size_t from = 0;
 
     rtap_out_mem(o, "\"", 1);
@@ -354,7 +355,8 @@ static void put_json_value(const struct fields_format *f, const struct rtap_item
     }
 }
 
-static void put_json_any(const struct fields_format *f, const struct rtap_item *it, const struct result *r, struct rtap_out *o)
+static void put_json_any(const struct fields_format *f, const struct rtap_item *it, const struct result *r,
+                         struct rtap_out *o)
 {
     if (r)
         put_json_result(f, it, r, o);

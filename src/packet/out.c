@@ -4,12 +4,15 @@
 #include "bytes.h"
 
 #define ONE(n) #n "."
-#define TEN(t) ONE(t##0), ONE(t##1), ONE(t##2), ONE(t##3), ONE(t##4), ONE(t##5), ONE(t##6), ONE(t##7), ONE(t##8), ONE(t##9)
-#define HUNDRED(h) TEN(h##0), TEN(h##1), TEN(h##2), TEN(h##3), TEN(h##4), TEN(h##5), TEN(h##6), TEN(h##7), TEN(h##8), TEN(h##9)
+#define TEN(t) \
+    ONE(t##0), ONE(t##1), ONE(t##2), ONE(t##3), ONE(t##4), ONE(t##5), ONE(t##6), ONE(t##7), ONE(t##8), ONE(t##9)
+#define HUNDRED(h) \
+    TEN(h##0), TEN(h##1), TEN(h##2), TEN(h##3), TEN(h##4), TEN(h##5), TEN(h##6), TEN(h##7), TEN(h##8), TEN(h##9)
 
 const char rtap_out_octets[256][4] = {
-    TEN(), TEN(1), TEN(2), TEN(3), TEN(4), TEN(5), TEN(6), TEN(7), TEN(8), TEN(9), HUNDRED(1),
-    TEN(20), TEN(21), TEN(22), TEN(23), TEN(24), ONE(250), ONE(251), ONE(252), ONE(253), ONE(254), ONE(255),
+    ONE(0),  ONE(1),  ONE(2),  ONE(3),   ONE(4),   ONE(5),   ONE(6),   ONE(7),   ONE(8),     ONE(9),  TEN(1),
+    TEN(2),  TEN(3),  TEN(4),  TEN(5),   TEN(6),   TEN(7),   TEN(8),   TEN(9),   HUNDRED(1), TEN(20), TEN(21),
+    TEN(22), TEN(23), TEN(24), ONE(250), ONE(251), ONE(252), ONE(253), ONE(254), ONE(255),
 };
 
 void rtap_out_init(struct rtap_out *o, char *buf, size_t size)
@@ -149,12 +152,20 @@ void rtap_out_escaped(struct rtap_out *o, const char *s, size_t n)
 
 unsigned rtap_utf8(const uint8_t *p, size_t n, bool *ok)
 {
-    uint8_t low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80, high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    uint8_t low = 0x80, high = 0xbf; /* of the second byte */
     unsigned len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
 
     *ok = false;
     if (len == 0)
         return 1;
+    if (p[0] == 0xe0)
+        low = 0xa0;
+    else if (p[0] == 0xed)
+        high = 0x9f;
+    else if (p[0] == 0xf0)
+        low = 0x90;
+    else if (p[0] == 0xf4)
+        high = 0x8f;
     for (unsigned i = 1; i < len; i++) {
         if (i == n || p[i] < low || p[i] > high)
             return i;
