@@ -303,11 +303,11 @@ static int step_fields(lua_State *L)
         return 1;
     }
     S->L = L;
-    rtap_lua_know_link(L, S, lp->slot->pkt.linktype);
-    if (!lp->slot)
-        return luaL_error(L, "the source was closed while its packet was read");
     slot = lp->slot;
     handle = slot->handle;
+    rtap_lua_know_link(L, S, slot->pkt.linktype);
+    if (lp->slot != slot || slot->handle != handle)
+        return luaL_error(L, "the source was closed while its packet was read");
     time = slot->pkt.time;
     f->frame.number = lp->source->delivered + lp->source->filtered;
     if (f->frame.first == RTAP_NO_TIME)

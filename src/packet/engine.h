@@ -464,7 +464,8 @@ static inline void rtap_eval_init(struct rtap_eval *ev, const struct rtap_layers
     ev->soft = false;
 }
 
-/* Was part of it not captured? A quotation and a fragment end before what their headers say, and nothing was cut off. */
+/* Was part of it not captured? A quotation and a fragment end before what their headers say, and nothing was cut off.
+ */
 static inline bool rtap_layer_is_cut(const struct rtap_layers *ls, const struct rtap_layer *l)
 {
     return (l->flags & (RTAP_LAYER_QUOTED | RTAP_LAYER_FRAGMENT) ? ls->pkt->len : l->end) > ls->pkt->caplen;
