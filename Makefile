@@ -17,7 +17,7 @@ PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev zlib1g-dev libz
 TEST_PACKAGES := lua-busted lua-check luarocks tshark tcpdump cppcheck clang-format zstd gzip ethtool procps \
                  netbase util-linux tmux
 
-WARN     := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+WARN     := -Wall -Wextra -Werror=implicit-function-declaration -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARN) $(CFLAGS) $(addprefix -I,$(LUA_INCDIR)) \
               $(foreach d,PCAP ZLIB ZSTD,$(addprefix -I,$($(d)_INCDIR)))
 ALL_LIBS   := $(foreach d,PCAP ZLIB ZSTD,$(addprefix -L,$($(d)_LIBDIR))) -lpcap -lz -lzstd -pthread

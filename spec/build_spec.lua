@@ -378,6 +378,9 @@ case(frame() / proto.udplite { srcport = 1024, dstport = 9, checksum_coverage = 
 case(frame() / proto.sctp { srcport = 5000, dstport = 5001, verification_tag = 9, chunks = {
     { chunk_type = 0, ["data_tsn_raw"] = 3, ["data_sid"] = 1 } } } ,
     { ["sctp.srcport"] = "5000", ["sctp.verification_tag"] = "0x00000009", ["sctp.checksum.status"] = "1" }, "sctp")
+case(frame() / proto.dccp { srcport = 5000, dstport = 5001, type = "Request", seq_raw = 77, service_code = 9 },
+    { ["dccp.dstport"] = "5001", ["dccp.type"] = "0", ["dccp.seq_raw"] = "77", ["dccp.service_code"] = "9",
+        ["dccp.checksum.status"] = "1" }, "dccp")
 case(frame() / proto.gre { key = 9, ["flags.checksum"] = true } / ip { src = "192.0.2.6" } / udp { dstport = 9 },
     { ["gre.key"] = "0x00000009", ["gre.proto"] = "0x0800", ["ip.src"] = "192.0.2.1,192.0.2.6",
         ["gre.checksum.status"] = "1" },

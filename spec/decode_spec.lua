@@ -279,6 +279,107 @@ describe("a function of a table", function()
     end)
 end)
 
+describe("a layer in a tunnel", function()
+    it("stays what it was when another packet is asked meanwhile", function()
+        local inner_ip = string.pack(">I1I1I2I2I2I1I1I2", 0x45, 0, 20, 1, 0, 64, 59, 0) .. "\10\0\0\2" .. "\10\0\0\3"
+        local a, b = packet(head .. ipv4(4, inner_ip)), packet(plain)
+        local inner = a["ip#2"]
+        assert.equal("10.0.0.2", inner.src)
+        assert.equal("192.0.2.1", b["ip.src"])
+        assert.equal("10.0.0.2", inner.src)
+    end)
+end)
+
+describe("what broke", function()
+    local support = require "spec.support"
+    local function run(body)
+        local build = os.getenv "RINGTAP_BUILD" or ".build"
+        return support.run(("LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='%s/lib/?.so;;' lua5.4 -e %s"):format(
+            build, support.quote(body)))
+    end
+
+    it("finalizers that come after the fieldset's, and after the state's", function()
+        for _, body in ipairs {
+            [[local r = require "ringtap" local p = r.memory { ("x"):rep(60) }:next(0)
+              do local t = setmetatable({}, { __gc = function(t) pcall(t.ext, p) end }) t.ext = r.field "ip.src" end
+              collectgarbage() print "good"]],
+            [[local t = setmetatable({}, { __gc = function(t)
+                  pcall(function() return t.p["ip.src"] end) pcall(function() return t.p:layers() end)
+                  pcall(t.r.protocol, { name = "late", { "a", 8 } })
+              end })
+              t.r = require "ringtap" t.p = t.r.memory { ("x"):rep(60) }:next(0)
+              local _ = t.p["ip.src"], t.p:all "ip.src" print "good"]],
+        } do
+            local status, out = run(body)
+            assert.same({ 0, "good\n" }, { status, out })
+        end
+    end)
+
+    it("tables that lead nowhere or to themselves", function()
+        local function refused(def)
+            local ok, err = pcall(ringtap.protocol, def)
+            assert.is_false(ok)
+            return err
+        end
+        assert.matches("depends on itself", refused { name = "x2",
+            checksum = { field = "c", when = "$checksum" }, { "c", 16 } })
+        assert.matches("out of range", refused { name = "x2", { "r", "frame:6" } })
+        assert.matches("frame", refused { name = "x2", next = { "frame" }, { "a", 8 } })
+        assert.matches("NTP", (refused { name = "x2", { "t", "ntp", bits = 8 } }:gsub("out of range", "NTP")))
+        assert.matches("1 to 8 bytes", refused { name = "x2", { "a", "uint", size = 9 } })
+        assert.matches("a key is an integer", refused { name = "x2", on = { ["udp.port"] = 70000 }, { "a", 8 } })
+    end)
+
+    it("names that end in the middle of a pointer, and chains of pointers", function()
+        ringtap.protocol { name = "x3", on = { ["udp.port"] = 4715 }, { "n", "name", size = 1 } }
+        assert.equal("<Invalid name>", packet(head .. ipv4(17, udp(4715, "\xc0")) .. ("\0"):rep(20))["x3.n"])
+        -- a message of questions whose names are pointers to pointers
+        local parts = { string.pack(">I2I2I2I2I2I2", 1, 0, 700, 0, 0, 0), "\0\0\1\0\1" }
+        local at, last = 17, 12
+        for _ = 2, 700 do
+            parts[#parts + 1] = string.pack(">I2I2I2", 0xc000 | last, 1, 1)
+            last, at = at, at + 6
+        end
+        local p = packet(head .. ipv4(17, udp(53, table.concat(parts))))
+        local begin = os.clock()
+        assert.is_true(#p:all "dns.qry.name" > 100)
+        assert.matches("a name ", p.malformed)
+        assert.is_true(os.clock() - begin < 0.1)
+    end)
+
+    it("an address without bytes does not become the text of zeroes", function()
+        ringtap.protocol { name = "x4", on = { ["udp.port"] = 4716 }, { "e", "ether", value = "1" }, { "a", 8 } }
+        local _ = packet(head .. ipv4(17, udp(4716, "x")))["x4.e"]
+        assert.equal("00:00:00:00:00:00", packet(("\0"):rep(60))["eth.src"])
+    end)
+
+    it("fields of a protocol that was declared again without them are unknown", function()
+        ringtap.protocol { name = "x5", { "a", 8 } }
+        ringtap.field "x5.a"
+        ringtap.protocol { name = "x5", { "b", 8 } }
+        assert.has_error(function() ringtap.field "x5.a" end)
+        ringtap.field "x5.b"
+    end)
+
+    it("ports that were another protocol's go back to it", function()
+        ringtap.protocol { name = "x6", on = { ["udp.port"] = 5003, ["tcp.port"] = 5004 }, { "a", 8 } }
+        local query = head .. ipv4(17, udp(53, string.pack(">I2I2I2I2I2I2", 7, 0, 0, 0, 0, 0)))
+        assert.equal(7, packet(query)["dns.id"])
+        ringtap.proto.x6.ports = { 53 }
+        assert.is_nil(packet(query)["dns.id"])
+        assert.is_truthy(packet(query).x6)
+        assert.is_nil(packet(head .. ipv4(17, udp(5003, "x"))).x6)
+        ringtap.proto.x6.ports = { 6001 }
+        assert.equal(7, packet(query)["dns.id"])
+        assert.is_truthy(packet(head .. ipv4(17, udp(6001, "x"))).x6)
+    end)
+
+    it("a version that isn't the one that was announced", function()
+        assert.matches("version", packet(head .. "\x60" .. plain:sub(16)).malformed)
+        assert.matches("version", packet(hex "020000000002 020000000001 86dd" .. plain:sub(15)).malformed)
+    end)
+end)
+
 describe("the engine", function()
     it("refuses tables that nobody wrote by hand", function()
         local core = require "ringtap.core"

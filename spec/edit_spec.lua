@@ -282,7 +282,9 @@ describe("a change", function()
         local q = edit(pkt)
         assert.equal(pkt:bytes(), q:encode())
         q["ip.ttl"] = 9
-        assert.same({ "ip.ttl" }, changed(pkt, q:bytes()))
+        assert.same({ "ip.checksum", "ip.ttl" }, changed(pkt, q:bytes()))
+        q["ip.ttl"] = nil
+        assert.equal(pkt:bytes(), q:bytes())
         fails("there is no 'ip.tll'", function() q["ip.tll"] = 1 end)
     end)
 
@@ -303,5 +305,176 @@ describe("a change", function()
         assert.equal(9, again["ip.ttl"])
         assert.is_nil(again:packet().malformed)
         assert.equal(1, (ipv6 {} / q)["udp.checksum"] and 1)
+    end)
+end)
+
+-- Layers that stay as they are, with malformed options in IPv4, IPv6's hop-by-hop header, TCP, ICMPv6 and SCTP.
+describe("around a layer whose table it doesn't fit", function()
+    local sums = require "ringtap.build.sums"
+    local ethernet = unhex "020000000002 020000000001"
+
+    -- s with its sum in the two bytes at `at`; before: a pseudo header.
+    local function summed(s, at, before)
+        return s:sub(1, at) .. (">I2"):pack(sums.inet((before or "") .. s)) .. s:sub(at + 3)
+    end
+    local function over4(proto, options, s, at)
+        local src_dst = unhex "c0000201 c0000202"
+        if at then
+            s = summed(s, at, src_dst .. (">I4I4"):pack(proto, #s))
+        end
+        local head = (">BBI2I2I2BBI2"):pack(0x45 + #options // 4, 0, 20 + #options + #s, 1, 0, 64, proto, 0)
+        return ethernet .. "\8\0" .. summed(head .. src_dst .. options, 10) .. s
+    end
+    local function over6(proto, extension, s, at)
+        local src_dst = unhex "20010db8000000000000000000000001 20010db8000000000000000000000002"
+        s = summed(s, at, src_dst .. (">I4I4"):pack(#s, proto))
+        local head = (">I4I2BB"):pack(0x60000000, #extension + #s, extension == "" and proto or 0, 64)
+        return ethernet .. "\x86\xdd" .. head .. src_dst .. extension .. s
+    end
+    local datagram = unhex "0001 0009 000d 0000" .. "hello"
+    local segment = unhex "9c40 0009 000003e8 000007d0 6 018 2000 0000 0000"
+    local sctp = unhex "1388 0050 00000007 00000000" .. unhex "00 03 0014 00000001 0000 0000 00000000" .. "abcd"
+        .. unhex "0b 00 0002"
+    sctp = sctp:sub(1, 8) .. (">I4"):pack(sums.crc32c(sctp)) .. sctp:sub(13)
+
+    local packets = {
+        ["IPv4, a timestamp of length 0"] = { over4(17, unhex "44000000", datagram, 6), "ip", {
+            ["eth.src"] = "02:00:00:00:00:09", ["ip.ttl"] = 9, ["ip.id"] = 7, ["ip.src"] = "192.0.2.9",
+            ["ip.dst"] = "198.51.100.255", ["ip.dsfield.dscp"] = 46, ["udp.dstport"] = 10, ["udp.srcport"] = 0xffff,
+        } },
+        ["IPv4, an option beyond its end, ICMP"] = { over4(1, unhex "94090000",
+            summed(unhex "0800 0000 0001 0001" .. "hello", 2)), "ip", {
+            ["ip.ttl"] = 9, ["ip.src"] = "192.0.2.9", ["icmp.ident"] = 9,
+        } },
+        ["TCP, a segment size of length 0"] = { over4(6, "", segment .. unhex "02000000" .. "hello", 16), "tcp", {
+            ["ip.ttl"] = 9, ["ip.src"] = "192.0.2.9", ["tcp.srcport"] = 4000, ["tcp.window_size_value"] = 77,
+            ["tcp.flags.fin"] = true, ["tcp.seq"] = 0xffffffff,
+        } },
+        ["TCP and IPv4"] = { over4(6, unhex "44000000", segment .. unhex "08030000" .. "odd", 16), "tcp", {
+            ["ip.ttl"] = 9, ["ip.dst"] = "192.0.2.9", ["tcp.dstport"] = 81, ["tcp.ack"] = 1,
+        } },
+        ["hop-by-hop, an option beyond its end"] = { over6(17, unhex "11 00 01 20 0000 0000", datagram, 6),
+            "ipv6.hopopts", {
+            ["ipv6.hlim"] = 3, ["ipv6.src"] = "2001:db8::9", ["ipv6.dst"] = "2001:db8::ffff", ["udp.dstport"] = 10,
+        } },
+        ["hop-by-hop and TCP"] = { over6(6, unhex "06 00 01 20 0000 0000", segment .. unhex "02000000" .. "odd", 16),
+            "tcp", {
+            ["ipv6.src"] = "2001:db8::9", ["ipv6.flow"] = 7, ["tcp.dstport"] = 10,
+        } },
+        ["neighbour discovery, an option of length 0"] = { over6(58, "", unhex "87 00 0000 00000000"
+            .. unhex "20010db8000000000000000000000002 01 00 020000000001", 2), "icmpv6", {
+            ["ipv6.src"] = "2001:db8::9", ["ipv6.hlim"] = 255, ["icmpv6.nd.ns.target_address"] = "2001:db8::7",
+            ["icmpv6.code"] = 1,
+        } },
+        ["SCTP, a chunk of length 2"] = { over4(132, "", sctp), "sctp", {
+            ["ip.ttl"] = 9, ["sctp.srcport"] = 77, ["sctp.verification_tag"] = 0xabcdef,
+        } },
+    }
+
+    local function statuses(pkt)
+        local map = {}
+        for _, name in ipairs { "ip", "udp", "tcp", "icmp", "icmpv6", "sctp" } do
+            map[name] = pkt[name .. ".checksum.status"]
+        end
+        return map
+    end
+
+    for what, case in pairs(packets) do
+        local bytes, closed, edits = table.unpack(case)
+        it("sums are made right: " .. what, function()
+            local pkt = packet(bytes)
+            assert.truthy(pkt.malformed)
+            local good = statuses(pkt)
+            for name, status in pairs(good) do
+                assert.same({ name, 1 }, { name, status })
+            end
+            assert.equal(bytes, edit(pkt):encode())
+            assert.equal(bytes, edit(pkt):encode { force = true })
+            local all, state = edit(pkt), nil
+            for name, v in pairs(edits) do
+                local q = edit(pkt)
+                q[name], all[name] = v, v
+                local new = q:packet()
+                assert.same({ name, #bytes, good }, { name, #new:bytes(), statuses(new) })
+                assert.same({ name, v }, { name, math.type(v) and new[name] or v == true and new[name]
+                    or tostring(new[name]) })
+                for _, other in ipairs(changed(pkt, new:bytes())) do
+                    assert.truthy(other:match "^%w+" == name:match "^%w+" or other:find "%.checksum$", other)
+                end
+                state = require("ringtap.build").state_of(q)
+            end
+            assert.same(good, statuses(all:packet()))
+            local found
+            for _, layer in ipairs(state.layers) do
+                found = found or layer.p and layer.p.name == closed and layer.opaque
+            end
+            assert.truthy(found)
+        end)
+
+        it("so are those of a packet that was cut off: " .. what, function()
+            local left = #bytes - 3
+            for name, v in pairs(edits) do
+                local q = edit(packet(bytes:sub(1, left), 1, #bytes))
+                q[name] = v
+                local whole = packet(q:bytes() .. bytes:sub(left + 1))
+                local good = statuses(packet(bytes))
+                if closed == "sctp" and name:find "^sctp" then -- a CRC can't be moved
+                    good.sctp = 0
+                end
+                assert.same({ name, good }, { name, statuses(whole) })
+            end
+        end)
+    end
+
+    it("lengths follow", function()
+        for _, what in ipairs { "IPv4, a timestamp of length 0", "TCP, a segment size of length 0", "TCP and IPv4",
+            "hop-by-hop, an option beyond its end", "hop-by-hop and TCP" } do
+            for _, text in ipairs { "much longer than before", "x" } do
+                local bytes = packets[what][1] .. "padding"
+                local pkt = packet(bytes)
+                local old = pkt:payload()
+                local q = edit(pkt)
+                q["data.data"] = text
+                local new = q:packet()
+                local more = #text - #old
+                assert.same({ what, #bytes + more, statuses(pkt) }, { what, #new, statuses(new) })
+                for _, name in ipairs { "ip.len", "ipv6.plen", "udp.length" } do
+                    assert.equal(pkt[name] and pkt[name] + more, new[name])
+                end
+                assert.equal("padding", new:bytes():sub(-7))
+                q["data.data"] = old
+                assert.equal(bytes, q:bytes())
+            end
+        end
+        local q = edit(packet(packets["TCP and IPv4"][1]))
+        q["ip.len"] = 46 -- what was given stays
+        q["data.data"] = "longer"
+        assert.equal(46, q["ip.len"])
+        q["ip.len"] = nil
+        assert.equal(20 + 4 + 24 + 6, q["ip.len"])
+        fails("ip.len: 65[%d]+ doesn't fit", function()
+            q["data.data"] = ("x"):rep(65500)
+            return q:bytes()
+        end)
+    end)
+
+    it("a sum that was given stays, and one that was wrong and has no part in it", function()
+        local bytes = packets["TCP and IPv4"][1]
+        local q = edit(packet(bytes))
+        q["tcp.checksum"], q["ip.ttl"] = 0x1234, 9
+        assert.same({ 0x1234, 1 }, { q["tcp.checksum"], q["ip.checksum.status"] })
+        local wrong = q:packet()
+        q = edit(wrong)
+        q["ip.ttl"] = 10
+        assert.same({ "ip.checksum", "ip.ttl" }, changed(wrong, q:bytes()))
+        q["tcp.dstport"] = 10
+        assert.equal(1, q:packet()["tcp.checksum.status"])
+    end)
+
+    it("nothing is made of UDP without a checksum, nor one that says so", function()
+        local bytes = over4(17, unhex "44000000", datagram)
+        local q = edit(packet(bytes))
+        q["ip.src"] = "192.0.2.9"
+        assert.same({ 0, 1 }, { q["udp.checksum"], q["ip.checksum.status"] })
     end)
 end)

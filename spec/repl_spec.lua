@@ -110,6 +110,16 @@ describe("a condition", function()
         { "udp && !(udp.port == 9) || arp", nil, { 4, 5, 6, 7 } },
         { "0x9 == udp.dstport", "udp.dstport == 9", { 1, 2 } },
         { "1000 < udp.dstport", "udp.dstport > 1000", { 3, 4, 5 } },
+        { "ip.addr != 192.0.2.1 and ip", nil, { 5 } },
+        { "ip.addr ~= 192.0.2.1 and ip", "ip.addr != 192.0.2.1 and ip", { 5 } },
+        { "udp.dstport in {5000}", nil, { 4, 5 } },
+        { "udp.port in {1..10}", nil, { 1, 2, 3 } },
+        { "udp.dstport in {9, 4000 .. 5000}", "udp.dstport in {9} or udp.dstport in {4000 .. 5000}", { 1, 2, 4, 5 } },
+        { "udp.dstport not in {9} and udp", nil, { 3, 4, 5 } },
+        { "not udp.dstport in {9} and udp", nil, { 3, 4, 5 } },
+        { "ip.src in {192.0.2.2..192.0.2.9}", nil, { 3, 9 } },
+        { "ip.src in {198.51.100.0/24}", nil, { 5 } },
+        { "arp.opcode in {'reply'}", "arp.opcode in {2}", { 7 } },
     }
 
     it("chooses as many packets as tshark's display filter does, the right ones", function()
@@ -150,6 +160,56 @@ describe("a condition", function()
         end
     end)
 
+    it("compares times as times, as tshark does", function()
+        local second = 1700000000 -- 2023-11-14 22:13:20 UTC
+        local packets = {}
+        for i, after in ipairs { 0, 10, 20.5 } do
+            packets[i] = { frames[i], time = second * 1000000000 + math.floor(after * 1e9) }
+        end
+        local source, all = ringtap.memory(packets), list.new()
+        local sink = assert(ringtap.write(dir .. "/times.pcap"))
+        for pkt in source:packets() do
+            all:add(pkt:copy())
+            sink:send(pkt)
+        end
+        sink:close()
+        local local_time = os.date("%Y-%m-%d %H:%M:%S", second + 10)
+        local times = { -- condition, packets, whether tshark takes it too
+            { 'frame.time > "2023-11-14 22:13:25Z"', { 2, 3 }, true },
+            { 'frame.time == "2023-11-14T22:13:30Z"', { 2 }, true },
+            { 'frame.time >= "2023-11-14 22:13:40.5Z"', { 3 }, true },
+            { 'frame.time > "2023-11-14 23:13:35.25+01:00"', { 3 }, true },
+            { 'frame.time < "Nov 14, 2023 22:13:30.000000001 UTC"', { 1, 2 }, true },
+            { 'frame.time < "Nov  2, 2024 22:13:30 UTC"', { 1, 2, 3 }, true },
+            { 'frame.time > "2024-02-29"', {}, true },
+            { ('frame.time >= "%s"'):format(local_time), { 2, 3 }, true },
+            { ('frame.time != "%s.0"'):format(local_time), { 1, 3 }, true },
+            { "frame.time_epoch > 1700000000", { 2, 3 }, true },
+            { "frame.time_epoch == 1700000020.500000000", { 3 }, true },
+            { 'frame.time_epoch <= "2023-11-14 22:13:30Z"', { 1, 2 } },
+            { "frame.time == 2023-11-14T22:13:30Z", { 2 } },
+            { 'frame.time in {"2023-11-14 22:13:25Z" .. "2023-11-14 22:13:35Z"}', { 2 }, true },
+            { "frame.time == frame.time_epoch", { 1, 2, 3 } },
+        }
+        times[#times + 1] = { ('frame.time == "%s"'):format(all[2]["frame.time"]), { 2 } }
+        local filters, expected = {}, {}
+        for _, case in ipairs(times) do
+            local some = all:where(case[1])
+            assert.are.same(case[2], numbers_of(all, some), case[1])
+            if case[3] and not case[1]:find "," then -- which separates filters there
+                filters[#filters + 1] = case[1]
+                expected[#expected + 1] = ("%s: %d"):format(case[1], #some)
+            end
+        end
+        local out = support.must(("tshark -n -q -r %s/times.pcap -z %s"):format(dir, quote("io,stat,0,"
+            .. table.concat(filters, ","))))
+        local said = {}
+        for packets_there in out:match("<> [%d.]+%s*|([^\n]*)"):gmatch "(%d+) |%s+%d+ |" do
+            said[#said + 1] = ("%s: %s"):format(filters[#said + 1], packets_there)
+        end
+        assert.are.same(expected, said)
+    end)
+
     it("that is wrong raises one line that says where", function()
         for text, expected in pairs {
             ["udp.dsport == 9"] = "'udp.dsport == 9': no protocol has a field 'udp.dsport' (did you mean 'udp.dstport'",
@@ -172,6 +232,22 @@ describe("a condition", function()
             ["udp matches '[a'"] = "'[a' is no Lua pattern: malformed pattern (missing ']')",
             ["udp contains 'a"] = "the string that begins with 'a has no end",
             ["udp udp"] = "'udp' is out of place",
+            ["frame.time > 'x'"] = "frame.time is a time, 'x' is none (write \"2023-11-14 22:13:30.25\"",
+            ["frame.time > '2023-02-29'"] = "frame.time is a time, '2023-02-29' is none",
+            ["frame.time > '2023-11-14 25:00'"] = "'2023-11-14 25:00' is none",
+            ["frame.time > 5"] = "frame.time is a time, '5' is none",
+            ["frame.time_epoch > 'x'"] = "or seconds since 1970)",
+            ["frame.time > frame.len"] = "frame.time is a time, frame.len is none",
+            ["ntp.xmt == 'now'"] = "ntp.xmt is a time, 'now' is none",
+            ["udp.port in 5"] = "after 'in' come values, as in {1, 5..9}",
+            ["udp.port in {}"] = "'}' is out of place: between '{' and '}' are values",
+            ["udp.port in {5"] = "a '}' is missing",
+            ["udp.port in {5 6}"] = "a '}' is missing",
+            ["udp.port in {5.."] = "a '}' is missing",
+            ["udp.port in {'many'}"] = "udp.port is a number",
+            ["udp in {5}"] = "'udp' is a protocol",
+            ["5 in {5}"] = "before 'in' comes the name of a field",
+            ["udp.port not 5"] = "'not' is out of place",
         } do
             local ok, message = pcall(where.compile, text)
             assert.is_false(ok, text)
@@ -179,6 +255,26 @@ describe("a condition", function()
             assert.is_nil(message:find "\n")
         end
         assert.has_error(function() loaded():where(5) end)
+    end)
+
+    it("that is wrong names the caller's line, and so do a wrong field and one that is no number", function()
+        local all = loaded()
+        for _, call in ipairs {
+            function() local x = repl.where(all, "udp.dsport == 9") return x end,
+            function() local x = all:where "udp.dsport == 9" return x end,
+            function() local x = all:where(5) return x end,
+            function() local x = repl.count(all, "udp.dsport") return x end,
+            function() local x = all:count("udp.dstport", "udp.dsport") return x end,
+            function() local x = repl.hist(all, "udp.dsport") return x end,
+            function() local x = all:hist "udp.payload" return x end,
+            function() local x = where.compile "udp." return x end,
+        } do
+            local ok, message = pcall(call)
+            assert.is_false(ok)
+            local place = ("%s:%d: "):format(debug.getinfo(call, "S").short_src, debug.getinfo(call, "S").linedefined)
+            assert.are.equal(place, message:sub(1, #place), message)
+            assert.is_nil(message:find("lua/ringtap", 1, true), message)
+        end
     end)
 end)
 

@@ -103,7 +103,7 @@ function analysis.count(list, ...)
     end
     local ok, texts = pcall(counted, fields)
     if not ok then
-        error(tostring(texts):gsub("^[^:]*:%d+: ", ""), 2)
+        error((tostring(texts):gsub("^[^:]*:%d+: ", "")), 2)
     end
     local rows, by_key = { total = 0, without = 0, fields = {} }, {}
     for i, field in ipairs(fields) do
@@ -199,14 +199,14 @@ function analysis.hist(list, field, bins)
         return type(field) == "function" and field or where.getter(field)
     end)
     if not ok then
-        error(tostring(get):gsub("^[^:]*:%d+: ", ""), 2)
+        error((tostring(get):gsub("^[^:]*:%d+: ", "")), 2)
     end
     local every = type(field) == "string" and not name:find "^frame%."
     local numbers, whole, sum = {}, true, 0
     local function take(value)
         local n = type(value) == "boolean" and (value and 1 or 0) or tonumber(value)
         if value ~= nil and not n then
-            error(("hist: %s is no number: '%s'"):format(name, show.clean(tostring(value))), 0)
+            error(("hist: %s is no number: '%s'"):format(name, show.clean(tostring(value))), 3)
         elseif n then
             numbers[#numbers + 1] = n
             whole = whole and math.tointeger(n) ~= nil

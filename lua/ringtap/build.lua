@@ -6,6 +6,7 @@ local core = require "ringtap.core"
 local protocol = require "ringtap.protocol"
 local schema = require "ringtap.build.schema"
 local encode = require "ringtap.build.encode"
+local opaque = require "ringtap.build.opaque"
 local sums = require "ringtap.build.sums"
 local solve = require "ringtap.build.solve"
 
@@ -139,7 +140,7 @@ local function encode_all(state, mode, value_at)
                 data = layer.raw .. data
                 layer.result = { into = #layer.raw, len = #data, full = data }
             elseif layer.opaque then
-                data = layer.opaque .. data .. (layer.trailer or "")
+                data = opaque.bytes(layer, data) .. data .. (layer.trailer or "")
                 layer.result = { into = #layer.opaque, len = #data, full = data }
             else
                 local context = context_of(state, i, data, memo)
@@ -158,8 +159,8 @@ local function encode_all(state, mode, value_at)
             note(memo.len, i, layer.result.len)
             layer.offset = at
             at = at + layer.result.into
-            if layer.p and not layer.opaque and layers[i + 1] and layers[i + 1].p then
-                note(memo.passed, i + 1, passed_by(layer, layers[i + 1].p))
+            if layer.p and layers[i + 1] and layers[i + 1].p then
+                note(memo.passed, i + 1, layer.opaque and layer.passed or passed_by(layer, layers[i + 1].p))
             end
         end
         memo.whole = #data + #(state.tail or "")
@@ -591,6 +592,10 @@ end
 function methods.payload(q, bytes)
     local state = state_of(q)
     local last = state.layers[#state.layers]
+    if last and last.read then
+        guarded(last.read, state)
+        last = state.layers[#state.layers]
+    end
     if bytes == nil then
         return last and last.raw or ""
     elseif type(bytes) ~= "string" then

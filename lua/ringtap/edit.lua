@@ -9,6 +9,7 @@ local value = require "ringtap.build.value"
 local encode = require "ringtap.build.encode"
 local sums = require "ringtap.build.sums"
 local read = require "ringtap.build.read"
+local opaque = require "ringtap.build.opaque"
 local build = require "ringtap.build"
 
 local M = {}
@@ -63,8 +64,9 @@ local function make_layer(state, i, bytes, before)
         cut = t.stop > #bytes or t.flags & (TRUNCATED | QUOTED | FRAGMENT) ~= 0,
     }
     local info = information(state, i, bytes, before)
-    local scope, bits, env = read.layer(p, bytes:sub(t.off + 1, bound), info, t.flags & (QUOTED | FRAGMENT) ~= 0)
-    layer.passed = scope and above and passed_on(p, protocol.proto[above.name], env) or 0
+    layer.info, layer.soft, layer.given = info, t.flags & (QUOTED | FRAGMENT) ~= 0, {}
+    local scope, bits, env = read.layer(p, bytes:sub(t.off + 1, bound), info, layer.soft)
+    layer.passed = above and passed_on(p, protocol.proto[above.name], env) or 0
     local items = scope and math.min((bits + 7) // 8, stop - t.off) or 0
     local header = math.min(t.header, stop - t.off)
     layer.scope = scope
@@ -157,7 +159,7 @@ function M.prepare(state)
     end
     sums.ends(bytes, layers)
     for i = #layers, 1, -1 do
-        if layers[i].p and not layers[i].opaque then
+        if layers[i].p then
             sums.put(bytes, layers, i, "baseline")
         end
     end
@@ -215,19 +217,14 @@ local function find_list(scope, list)
 end
 M.find_list = find_list
 
-local function splice(s, bit, bits, wire)
-    local from, to = bit // 8, (bit + bits + 7) // 8
-    if math.type(wire) ~= "integer" then
-        return s:sub(1, from) .. wire .. s:sub(to + 1)
+-- Note which bits of an opaque layer have a value of the user's. Copies of a builder share the old table.
+local function give(layer, bit, is)
+    local given = {}
+    for k, v in pairs(layer.given) do
+        given[k] = v
     end
-    local n = to - from
-    local shift = to * 8 - bit - bits
-    if n > 8 then
-        error("a field that can't be changed where it is", 0)
-    end
-    local mask = (bits == 64 and -1 or (1 << bits) - 1) << shift
-    local old = (">I" .. n):unpack(s, from + 1)
-    return s:sub(1, from) .. (">I" .. n):pack(old & ~mask | wire << shift & mask) .. s:sub(to + 1)
+    given[bit] = is
+    layer.given = given
 end
 
 -- Change a field where it stands: in a layer that isn't written anew, or behind what a layer carries.
@@ -241,12 +238,13 @@ local function patch(layer, name, fields, v)
                 if ok and (f.bits or #wire * 8) == item.bits then
                     local at = layer.off * 8
                     if layer.opaque and item.bit + item.bits <= at + #layer.opaque * 8 then
-                        layer.opaque = splice(layer.opaque, item.bit - at, item.bits, wire)
+                        layer.opaque = opaque.splice(layer.opaque, item.bit - at, item.bits, wire)
+                        give(layer, item.bit - at, true)
                         return true
                     end
                     at = layer.trailer_at * 8
                     if item.bit >= at and item.bit + item.bits <= at + #layer.trailer * 8 then
-                        layer.trailer = splice(layer.trailer, item.bit - at, item.bits, wire)
+                        layer.trailer = opaque.splice(layer.trailer, item.bit - at, item.bits, wire)
                         return true
                     end
                 end
@@ -255,6 +253,22 @@ local function patch(layer, name, fields, v)
         end
     end
     return false
+end
+
+-- Bits of an opaque layer are again what they were.
+local function restore(layer, name)
+    for _, item in ipairs(layer.items) do
+        local bit = item.bit - layer.off * 8
+        if item.name == name and layer.given[bit] then
+            local from, to = bit // 8, (bit + item.bits + 7) // 8
+            local was = layer.original:sub(from + 1, to)
+            if to - from <= 8 then
+                was = value.load(layer.original, bit, item.bits)
+            end
+            layer.opaque = opaque.splice(layer.opaque, bit, item.bits, was)
+            give(layer, bit, nil)
+        end
+    end
 end
 
 -- A field that shows the bytes of others: all that the layer carries may be replaced by it, other bytes by as many.
@@ -312,6 +326,9 @@ function M.set(state, i, name, v)
             node.given = nil
         end
         layer.scope.given[whole] = nil
+        if layer.opaque then
+            restore(layer, whole)
+        end
         return
     elseif node then
         schema.check(whole, owner.schema.fields[whole], v)

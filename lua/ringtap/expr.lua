@@ -13,6 +13,7 @@
 --   $wire         $len as if no header had said anything     $link     the packet's link type
 --   $direction    1 in, 2 out, 0 unknown                     $parent_len  $len of the layer below
 --   $inner_end    bytes from its start to where what it carries ends by its own word (padding and trailers follow)
+--   $ip           4 or 6: version of the nearest IP header below, 0 without one
 --   $passed       the number that the layer below passed on with a rule's `pass`, else 0
 --   $u8(n) $u16(n) $u32(n)     big-endian number n bytes after the layer's start; $le16 $le32 little-endian
 --   $at8(n) $at16(n) $at32(n)  the same, n bytes after the cursor
@@ -25,7 +26,7 @@ local expr = {}
 
 expr.variables = {
     start = 0, header = 1, len = 2, cap = 3, here = 4, rest = 5, payload = 6, index = 7, checksum = 8, wire = 9,
-    link = 10, direction = 11, parent_len = 12, inner_end = 13, passed = 14,
+    link = 10, direction = 11, parent_len = 12, inner_end = 13, passed = 14, ip = 15,
 }
 local readers = { u8 = 4, u16 = 5, u32 = 6, at8 = 7, at16 = 8, at32 = 9, le16 = 11, le32 = 12 }
 local code_of = {

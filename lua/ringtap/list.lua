@@ -81,7 +81,7 @@ end
 ---@param condition string|fun(pkt: ringtap.packet): any
 ---@return ringtap.list
 function list:where(condition)
-    local test = type(condition) == "function" and condition or where.compile(condition)
+    local test = type(condition) == "function" and condition or where.compile(condition, 3)
     local found = setmetatable({ from = self.from }, meta)
     for pkt, context in self:each() do
         if test(pkt, context) then

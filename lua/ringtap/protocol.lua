@@ -21,8 +21,8 @@
 --   name      its short name, which begins the names of its fields (or `prefix` does); title: what a tree shows;
 --             shown: its name in frame.protocols, when that is another protocol's too
 --   on        where it is found: { [dissector table] = key or list of keys }. Tables are made by naming them: "link"
---             (link type), "ethertype", "ip.proto", "udp.port", "tcp.port", "ppp.protocol", ... The first one whose
---             name ends in ".port" can be changed by users as ringtap.proto.NAME.ports.
+--             (link type), "ethertype", "ip.proto", "udp.port", "tcp.port", "ppp.protocol", ... Users can change
+--             the keys in those whose names end in ".port" as ringtap.proto.NAME.ports.
 --   header    E, bytes of header; without it the header ends where the items end
 --   total     E, bytes of header and payload by the header's own word; without it, all that the layer below gives
 --   untold    E, true when the header says nothing about `total` after all
@@ -97,7 +97,7 @@
 --       loop    true (to the region's end) or E (so many times); stop: E after each round, ends it; list: its name,
 --               which building takes a list by
 --   { switch = E, cases = { [n] = items }, default = items }      may have when and size too
---   { call = name }                the items of a group of that name; may call itself, to a bounded depth
+--   { call = name }                the items of a group of that name; may call itself, to a bounded depth; `when` too
 --   { check = E, "what is wrong" } else the layer is malformed and the region is left
 --   { align = n }                  to a multiple of n bytes from the layer's start
 --   { headers = { ["Host"] = "host" }, line = "request.line" }     text lines "Name: value" up to an empty one: the
@@ -116,53 +116,100 @@ local M = { proto = {}, order = {} }
 
 -- ---------------------------------------------------------------- the registry
 
-local function bind(p)
-    p.bound = {}
-    for name, keys in pairs(p.def.on or {}) do
-        for _, key in ipairs(type(keys) == "table" and keys or { keys }) do
-            if math.type(key) ~= "integer" then
-                fail(p.name, "on['%s']: a key is an integer, not '%s'", name, tostring(key))
-            end
-            core._bind(name, key, p.name)
-        end
-        if name:find "%.port$" then
-            p.bound[#p.bound + 1] = name
+local displaced = {} -- [table][key]: who was there before a protocol that came later
+
+local function take(p, name, key)
+    local was = core._bound(name, key)
+    if was and was ~= p.name then
+        displaced[name] = displaced[name] or {}
+        displaced[name][key] = displaced[name][key] or was
+    end
+    core._bind(name, key, p.name)
+end
+
+local function give_back(p, name, key)
+    if core._bound(name, key) == p.name then
+        local was = displaced[name] and displaced[name][key]
+        core._bind(name, key, was)
+        if was then
+            displaced[name][key] = nil
         end
     end
-    table.sort(p.bound)
+end
+
+--- Where a table is found: p.places[dissector table] = list of keys.
+local function places_of(p)
+    local places = {}
+    for name, keys in pairs(p.def.on or {}) do
+        places[name] = {}
+        for i, key in ipairs(type(keys) == "table" and keys or { keys }) do
+            if math.type(key) ~= "integer" or key < 0 or key > (name:find "%.port$" and 65535 or 0xffffffff) then
+                fail(p.name, "on['%s']: a key is an integer, not '%s'", name, tostring(key))
+            end
+            places[name][i] = key
+        end
+    end
+    return places
 end
 
 --- Check and compile a table and hand it to the engine. A protocol of the same name is replaced.
 function M.add(def)
     local p = tree.check(def)
     p.flat = compile(p)
+    p.places = places_of(p)
+    local old = M.proto[p.name]
+    for name, keys in pairs(old and old.places or {}) do
+        for _, key in ipairs(keys) do
+            give_back(old, name, key)
+        end
+    end
     core._define(p.flat)
     if not M.proto[p.name] then
         M.order[#M.order + 1] = p.name
     end
     M.proto[p.name] = p
-    bind(p)
+    for name, keys in pairs(p.places) do
+        for _, key in ipairs(keys) do
+            take(p, name, key)
+        end
+    end
     return p
 end
 
 -- ---------------------------------------------------------------- what users hold
 
--- The ports of a protocol: a list that changes the engine when it is changed.
+-- Names of the tables of ports that it is found in.
+local function port_tables(p)
+    local names = {}
+    for name in pairs(p.places) do
+        if name:find "%.port$" then
+            names[#names + 1] = name
+        end
+    end
+    table.sort(names)
+    return names
+end
+
 local function ports_of(p)
-    local table_name = p.bound[1]
-    local list = {}
-    for _, key in ipairs(p.def.on and (type(p.def.on[table_name]) == "table" and p.def.on[table_name]
-        or { p.def.on[table_name] }) or {}) do
-        list[#list + 1] = key
+    local list, seen = {}, {}
+    for _, name in ipairs(port_tables(p)) do
+        for _, port in ipairs(p.places[name]) do
+            if not seen[port] then
+                seen[port] = true
+                list[#list + 1] = port
+            end
+        end
     end
     return list
 end
 
 local function set_ports(p, list)
-    if #p.bound == 0 then
+    local names, new = port_tables(p), {}
+    if #names == 0 then
         fail(p.name, "it is not found by ports")
+    elseif type(list) ~= "table" then
+        fail(p.name, "its ports are a list, not %s", type(list))
     end
-    local new = {}
     for i = 1, #list do
         local port = list[i]
         if math.type(port) ~= "integer" or port < 0 or port > 65535 then
@@ -170,33 +217,30 @@ local function set_ports(p, list)
         end
         new[i] = port
     end
-    for _, name in ipairs(p.bound) do
-        for _, port in ipairs(p.port_list) do
-            if core._bound(name, port) == p.name then
-                core._bind(name, port)
-            end
+    for _, name in ipairs(names) do
+        for _, port in ipairs(p.places[name]) do
+            give_back(p, name, port)
         end
         for _, port in ipairs(new) do
-            core._bind(name, port, p.name)
+            take(p, name, port)
         end
+        p.places[name] = table.move(new, 1, #new, 1, {})
     end
-    p.port_list = new
 end
 
 local handle = {}
 
--- What ringtap.proto.NAME is: calling it builds; ports, name, title, fields tell of it.
+-- What ringtap.proto.NAME is: calling it builds; ports, name and title tell of it.
 function handle.__index(h, key)
     local p = M.proto[rawget(h, 1)]
     if key == "ports" then
-        p.port_list = p.port_list or ports_of(p)
-        return setmetatable({}, {
-            __index = function(_, i) return p.port_list[i] end,
-            __len = function() return #p.port_list end,
+        return setmetatable({}, { -- a list that changes the engine when it is changed
+            __index = function(_, i) return ports_of(M.proto[p.name])[i] end,
+            __len = function() return #ports_of(M.proto[p.name]) end,
             __newindex = function(_, i, port)
-                local list = table.move(p.port_list, 1, #p.port_list, 1, {})
+                local list = ports_of(M.proto[p.name])
                 list[i] = port
-                set_ports(p, list)
+                set_ports(M.proto[p.name], list)
             end,
         })
     elseif key == "name" or key == "title" then
@@ -211,7 +255,6 @@ function handle.__newindex(h, key, value)
     if key ~= "ports" then
         fail(p.name, "only its ports can be set, not '%s'", tostring(key))
     end
-    p.port_list = p.port_list or ports_of(p)
     set_ports(p, value)
 end
 

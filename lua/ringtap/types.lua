@@ -1,5 +1,5 @@
 ---@meta ringtap
---- What the C core registers, for editors and for people. Nothing runs here.
+--- The public functions, of the C core and of the modules, for editors and for people. Nothing runs here.
 ---
 --- Conventions: durations are seconds, times are integer nanoseconds since 1970 (UTC), `_size` is bytes. Misuse raises
 --- (wrong type, unknown option, closed object, stale packet). What the world refuses returns `nil, message, errno`.

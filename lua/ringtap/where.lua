@@ -4,13 +4,16 @@
 --     ==  ~=  <  <=  >  >=                 also !=
 --     contains                             text, or bytes of a protocol or a field of bytes
 --     matches                              a Lua pattern
+--     in {1, 5..9}                         one of these, or in a range; also not in
 --
 -- A name alone is true where the packet has the field or the protocol. A field that occurs several times is compared
--- each time: == and the like are true for any of them, ~= is true when none is equal. What is compared follows from the
--- field: a number with a number or with the name of a value, an address with an address (ip.src == 192.0.2.0/24), bytes
--- with 00:1b:2c or with a string, text with a string. Two fields can be compared too.
+-- each time: == and the like are true for any of them, ~= is true when none is equal. (That is tshark's !=; its ~= is
+-- true when any is unequal.) What is compared follows from the field: a number with a number or with the name of a
+-- value, an address with an address (ip.src == 192.0.2.0/24), bytes with 00:1b:2c or with a string, a time with a time
+-- ("2023-11-14 22:13:30.25" here, with Z behind it UTC), text with a string. Two fields can be compared too.
 
 local core = require "ringtap.core"
+local moment = require "ringtap.moment"
 local protocol = require "ringtap.protocol"
 local protocols = require "ringtap.proto"
 local show = require "ringtap.show"
@@ -20,9 +23,10 @@ local where = {}
 -- ------------------------------------------------------------------ words
 
 local words_of_ops = { ["or"] = "or", ["and"] = "and", ["not"] = "not", contains = "contains", matches = "matches",
-    eq = "==", ne = "~=", lt = "<", le = "<=", gt = ">", ge = ">=" }
+    ["in"] = "in", eq = "==", ne = "~=", lt = "<", le = "<=", gt = ">", ge = ">=" }
 local signs = { ["=="] = "==", ["~="] = "~=", ["!="] = "~=", ["<="] = "<=", [">="] = ">=", ["<"] = "<", [">"] = ">",
-    ["&&"] = "and", ["||"] = "or", ["!"] = "not", ["("] = "(", [")"] = ")" }
+    ["&&"] = "and", ["||"] = "or", ["!"] = "not", ["("] = "(", [")"] = ")",
+    ["{"] = "{", ["}"] = "}", [","] = ",", [".."] = ".." }
 local escapes = { n = "\n", r = "\r", t = "\t", ["0"] = "\0" }
 
 local function fail(format, ...)
@@ -53,8 +57,8 @@ end
 --- A list of { kind, value }: "op", "string", "number", "bool", "word" (an address, or bytes in hex) or "name".
 local function scan(text)
     local tokens, i = {}, 1
-    local function add(kind, value)
-        tokens[#tokens + 1] = { kind = kind, value = value }
+    local function add(kind, value, written)
+        tokens[#tokens + 1] = { kind = kind, value = value, written = written }
     end
     while true do
         i = text:find("%S", i)
@@ -63,6 +67,7 @@ local function scan(text)
         end
         local two, one = text:sub(i, i + 1), text:sub(i, i)
         local word = text:match("^%-?[%w_:][%w_.:/#%-]*", i)
+        word = word and (word:match "^(.-)%.%." or word) -- a range's first end
         if signs[two] then
             add("op", signs[two])
             i = i + 2
@@ -82,7 +87,7 @@ local function scan(text)
             elseif word == "true" or word == "false" then
                 add("bool", word == "true")
             elseif tonumber(word) then
-                add("number", tonumber(word))
+                add("number", tonumber(word), word)
             elseif word:find ":" or word:find "^%d+%.%d+%.%d+%.%d+" or word:find "^%x%x%-%x%x%-" then
                 add("word", word)
             elseif word:find "^[%a_]" then
@@ -190,6 +195,12 @@ local from_list = { -- what only the place in a list tells
 local numeric = { uint = true, int = true, bool = true, decimal = true, ber = true, varint = true, float = true,
     fixed = true }
 
+local time_types = { time = true, ntp = true }
+local times = { -- made by functions, or by the engine
+    ["frame.time"] = true, ["frame.time_epoch"] = true, ["dhcpv6.duidllt.time"] = true,
+    ["tls.sct.sct_timestamp"] = true, ["syslog.timestamp"] = true,
+}
+
 --- A field's or protocol's name, looked up.
 local function operand(name)
     local bare = name:gsub("#.*$", "")
@@ -205,9 +216,23 @@ local function operand(name)
     end
     local field = show.field(name) or {}
     local kind = field.type
-    local class = article[kind] and "address" or kind == "bytes" and "bytes"
+    local class = (times[bare] or time_types[kind]) and "time"
+        or article[kind] and "address" or kind == "bytes" and "bytes"
         or numeric[kind] and not field.func and "number" or "text"
     return { kind = "field", name = name, get = get, field = field, type = kind, class = class }
+end
+
+--- The same field, to be compared: the packet's own time is had as the number that it is.
+local function comparable(op)
+    if op.class == "time" and op.name:find "^frame%." then
+        op.from_list = function(pkt) return pkt.time end
+    end
+    return op
+end
+
+--- Nanoseconds since 1970 of a value of a field that is a time.
+local function to_time(value)
+    return math.type(value) == "integer" and value or moment.of_field(tostring(value))
 end
 
 --- Call test with each value of the field, until it says true.
@@ -309,6 +334,25 @@ local function address_test(op, sign, literal)
     end
 end
 
+local function time_test(op, sign, literal)
+    local epoch, text = op.name == "frame.time_epoch", tostring(literal.written or literal.value)
+    local want
+    if literal.kind == "number" or epoch and tonumber(text) then
+        want = epoch and moment.seconds(text)
+    elseif literal.kind ~= "bool" then
+        want = moment.parse(text)
+    end
+    if not want then
+        fail("%s is a time, '%s' is none (write \"2023-11-14 22:13:30.25\", with Z behind it for UTC%s)", op.name, text,
+            epoch and ", or seconds since 1970" or "")
+    end
+    local is = compare[sign]
+    return function(value)
+        local ns = to_time(value)
+        return ns ~= nil and is(ns, want)
+    end
+end
+
 local function bytes_of(op, literal)
     if literal.kind == "word" then
         return pack.bytes(literal.value) or fail("%s is bytes; '%s' is not (write 00:1b:2c or \"text\")", op.name,
@@ -335,6 +379,8 @@ local function value_test(op, sign, literal)
         return number_test(op, sign, literal)
     elseif op.class == "address" then
         return address_test(op, sign, literal)
+    elseif op.class == "time" then
+        return time_test(op, sign, literal)
     elseif op.class == "bytes" then
         local is, want = compare[sign], bytes_of(op, literal)
         return function(value) return is(value, want) end
@@ -386,16 +432,20 @@ local function has_text(op, sign, literal)
 end
 
 local function two_fields(a, sign, b)
-    local is = compare[sign]
+    local is, both_times = compare[sign], a.class == "time" and b.class == "time"
+    if not both_times and (a.class == "time" or b.class == "time") then
+        fail("%s is a time, %s is none", (a.class == "time" and a or b).name, (a.class == "time" and b or a).name)
+    end
     local numbers = a.class == "number" and b.class == "number"
     local packed = a.class == "address" and a.type == b.type and packer(a.type)
     local any_a = any_value
     return function(pkt, context)
         return any_a(a, function(x)
             return any_value(b, function(y)
-                if numbers then
-                    x, y = to_number(x), to_number(y)
-                    return x ~= nil and y ~= nil and is(x, y)
+                if numbers or both_times then
+                    local to = numbers and to_number or to_time
+                    local m, n = to(x), to(y)
+                    return m ~= nil and n ~= nil and is(m, n)
                 elseif packed then
                     return is(packed(x), packed(y))
                 end
@@ -417,6 +467,7 @@ local function comparison(a, sign, b)
     elseif op.kind == "protocol" then
         fail("'%s' is a protocol: its name alone asks whether it is there", op.name)
     end
+    comparable(op)
     if name ~= a then
         sign = flipped[sign] or sign
     end
@@ -428,7 +479,7 @@ local function comparison(a, sign, b)
         if second.kind == "protocol" then
             fail("'%s' is a protocol: its name alone asks whether it is there", second.name)
         end
-        test = two_fields(op, sign, second)
+        test = two_fields(op, sign, comparable(second))
         if negative then
             local both, there = is_present(op), is_present(second)
             return function(pkt, context)
@@ -447,6 +498,31 @@ local function comparison(a, sign, b)
     return test
 end
 
+--- One of the values, or between the two ends of a range: { { first, last or nil }, ... }.
+local function membership(name, ranges)
+    if name.kind ~= "name" then
+        fail("before 'in' comes the name of a field")
+    end
+    local op, tests = operand(name.value), {}
+    if op.kind == "protocol" then
+        fail("'%s' is a protocol: its name alone asks whether it is there", op.name)
+    end
+    comparable(op)
+    for i, range in ipairs(ranges) do
+        local low = value_test(op, range[2] and ">=" or "==", range[1])
+        local high = range[2] and value_test(op, "<=", range[2])
+        tests[i] = high and function(value) return low(value) and high(value) end or low
+    end
+    return any_value(op, function(value)
+        for _, test in ipairs(tests) do
+            if test(value) then
+                return true
+            end
+        end
+        return false
+    end)
+end
+
 local comparing = { ["=="] = true, ["~="] = true, ["<"] = true, ["<="] = true, [">"] = true, [">="] = true,
     contains = true, matches = true }
 
@@ -456,6 +532,34 @@ local function parse(tokens)
     local function peek(value)
         local t = tokens[at]
         return t and t.kind == "op" and t.value == value
+    end
+    local function literal()
+        local t = tokens[at] or fail("a '}' is missing")
+        if t.kind == "op" or t.kind == "name" then
+            fail("'%s' is out of place: between '{' and '}' are values", t.value)
+        end
+        at = at + 1
+        return t
+    end
+    local function set()
+        local ranges = {}
+        if not peek "{" then
+            fail("after 'in' come values, as in {1, 5..9}")
+        end
+        repeat
+            at = at + 1
+            local range = { literal() }
+            if peek ".." then
+                at = at + 1
+                range[2] = literal()
+            end
+            ranges[#ranges + 1] = range
+        until not peek ","
+        if not peek "}" then
+            fail("a '}' is missing")
+        end
+        at = at + 1
+        return ranges
     end
     local function primary()
         local t = tokens[at]
@@ -473,6 +577,14 @@ local function parse(tokens)
                 return inner
             end
             fail("'%s' is out of place", t.value)
+        end
+        local behind = tokens[at + 1]
+        local negative = peek "not" and behind and behind.kind == "op" and behind.value == "in"
+        at = negative and at + 1 or at
+        if peek "in" then
+            at = at + 1
+            local test = membership(t, set())
+            return negative and function(pkt, context) return not test(pkt, context) end or test
         end
         local sign = tokens[at]
         if sign and sign.kind == "op" and comparing[sign.value] then
@@ -528,15 +640,16 @@ end
 
 --- Compile a condition. Raises what is wrong with it.
 ---@param text string
+---@param level? integer of the function that is to blame, as error() has it; default 2, the one that calls this
 ---@return fun(pkt: ringtap.packet, context?: ringtap.where_context): boolean
-function where.compile(text)
+function where.compile(text, level)
     if type(text) ~= "string" then
-        error(("a condition is text or a function, not %s"):format(type(text)), 2)
+        error(("a condition is text or a function, not %s"):format(type(text)), level or 2)
     end
     protocols.load(true)
     local ok, test = pcall(function() return parse(scan(text)) end)
     if not ok then
-        error(type(test) == "table" and test.where and ("'%s': %s"):format(text, test.where) or test, 2)
+        error(type(test) == "table" and test.where and ("'%s': %s"):format(text, test.where) or test, level or 2)
     end
     local none = {}
     return function(pkt, context)

@@ -15,12 +15,19 @@ static const char functions_key = 0; /* only its address matters */
 
 /* ------------------------------------------------------------------ reading a flat table */
 
+/* No metamethods: nothing but what the table holds. */
+static int raw_field(lua_State *L, int t, const char *key)
+{
+    lua_pushstring(L, key);
+    return lua_rawget(L, t);
+}
+
 static int64_t integer_at(lua_State *L, int t, const char *key, int64_t min, int64_t max)
 {
     int64_t v;
     int ok;
 
-    lua_getfield(L, t, key);
+    raw_field(L, t, key);
     v = lua_tointegerx(L, -1, &ok);
     lua_pop(L, 1);
     if (!ok || v < min || v > max)
@@ -32,7 +39,7 @@ static bool bool_at(lua_State *L, int t, const char *key)
 {
     bool v;
 
-    lua_getfield(L, t, key);
+    raw_field(L, t, key);
     v = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return v;
@@ -55,7 +62,7 @@ static char *string_at(lua_State *L, int t, const char *key)
 {
     char *s;
 
-    lua_getfield(L, t, key);
+    raw_field(L, t, key);
     s = copy_string(L, -1);
     lua_pop(L, 1);
     return s;
@@ -66,7 +73,7 @@ static unsigned list_at(lua_State *L, int t, const char *key, unsigned max)
 {
     lua_Unsigned n;
 
-    if (lua_getfield(L, t, key) != LUA_TTABLE)
+    if (raw_field(L, t, key) != LUA_TTABLE)
         luaL_error(L, "protocol: '%s' is no table", key);
     n = lua_rawlen(L, -1);
     if (n > max)
@@ -121,7 +128,7 @@ static void read_values(lua_State *L, int t, struct rtap_decl *d)
     unsigned n;
     int64_t last = INT64_MIN;
 
-    if (lua_getfield(L, t, "values") == LUA_TNIL) {
+    if (raw_field(L, t, "values") == LUA_TNIL) {
         lua_pop(L, 1);
         return;
     }
@@ -159,7 +166,7 @@ static void read_decls(lua_State *L, int t, struct rtap_engine *e, struct rtap_p
             luaL_error(L, "protocol: a field is no table");
         at = lua_gettop(L);
         p->decl_count = i + 1;
-        lua_getfield(L, at, "name");
+        raw_field(L, at, "name");
         if (lua_type(L, -1) != LUA_TSTRING)
             luaL_error(L, "protocol: a field has no name");
         if (lua_rawlen(L, -1) > 0) {
@@ -329,7 +336,7 @@ static int16_t string_index(lua_State *L, int t, const char *key, struct rtap_pr
 {
     int16_t index = -1;
 
-    if (lua_getfield(L, t, key) != LUA_TNIL)
+    if (raw_field(L, t, key) != LUA_TNIL)
         index = add_string(L, p, luaL_checkstring(L, -1));
     lua_pop(L, 1);
     return index;
@@ -339,7 +346,7 @@ static uint16_t table_at(lua_State *L, int t, const char *key, struct rtap_engin
 {
     uint16_t id = 0;
 
-    lua_getfield(L, t, key);
+    raw_field(L, t, key);
     if (!lua_isnil(L, -1)) {
         id = rtap_engine_table(e, luaL_checkstring(L, -1));
         if (!id)
@@ -372,7 +379,7 @@ static void read_rules(lua_State *L, int t, struct rtap_engine *e, struct rtap_p
         r->pass = code_at(L, at, "pass");
         r->via = string_index(L, at, "via", p);
         r->flags = (uint8_t)integer_at(L, at, "flags", 0, 15);
-        lua_getfield(L, at, "proto");
+        raw_field(L, at, "proto");
         if (!lua_isnil(L, -1)) {
             r->proto = rtap_engine_proto(e, luaL_checkstring(L, -1));
             if (!r->proto)
@@ -419,9 +426,9 @@ static void read_line(lua_State *L, int t, struct rtap_engine *e, struct rtap_pr
         l->kind = (unsigned)integer_at(L, at, "kind", 0, RTAP_LINE_EXPR);
         l->skip = (unsigned)integer_at(L, at, "skip", 0, 1000);
         l->code = code_at(L, at, "code");
-        lua_getfield(L, at, "name");
+        raw_field(L, at, "name");
         if (!lua_isnil(L, -1))
-            l->name = rtap_engine_find_name(e, luaL_checkstring(L, -1));
+            l->name = rtap_engine_name(e, luaL_checkstring(L, -1));
         lua_pop(L, 1);
         l->string = string_index(L, at, "text", p);
         p->line_count = i + 1;
@@ -435,7 +442,7 @@ static void read_sum(lua_State *L, int t, struct rtap_proto *p)
     struct rtap_sum *s = &p->sum;
     int at;
 
-    if (lua_getfield(L, t, "checksum") == LUA_TTABLE) {
+    if (raw_field(L, t, "checksum") == LUA_TTABLE) {
         at = lua_gettop(L);
         s->present = true;
         s->pseudo = code_at(L, at, "pseudo");
@@ -491,6 +498,12 @@ static bool functions_exist(const struct rtap_proto *p, int count)
     return true;
 }
 
+static void need_engine(lua_State *L, const struct rtap_lua *S)
+{
+    if (!S->engine)
+        luaL_error(L, "ringtap is closed"); /* a finalizer at the end of the state */
+}
+
 /* _define(flat) */
 static int define(lua_State *L)
 {
@@ -501,6 +514,7 @@ static int define(lua_State *L)
 
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
+    need_engine(L, S);
     functions = keep_functions(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &functions_key);
     count = (int)lua_rawlen(L, -1);
@@ -553,7 +567,7 @@ static int define(lua_State *L)
         code = element(L, -1, 1);
         lua_rawgeti(L, -1, 1);
         list = rtap_engine_table(S->engine, luaL_checkstring(L, -1));
-        if (code < 0 || code >= (int64_t)p->code_count || !list ||
+        if (S->engine->protos[p->id] != p || code < 0 || code >= (int64_t)p->code_count || !list ||
             rtap_engine_guess(S->engine, list, p, (int16_t)code) < 0)
             return luaL_error(L, "protocol %s: a guess can't be kept", p->name);
         lua_pop(L, 2);
@@ -571,6 +585,7 @@ static int bind(lua_State *L)
     uint16_t id;
 
     luaL_argcheck(L, key >= 0 && key <= UINT32_MAX, 2, "a number from 0 to 4294967295");
+    need_engine(L, S);
     if (!lua_isnoneornil(L, 3)) {
         p = rtap_engine_find(S->engine, luaL_checkstring(L, 3));
         luaL_argcheck(L, p, 3, "there is no such protocol");
@@ -588,8 +603,10 @@ static int bound(lua_State *L)
     const char *table = luaL_checkstring(L, 1);
     lua_Integer key = luaL_checkinteger(L, 2);
     const struct rtap_proto *p;
-    uint16_t id = rtap_engine_table(S->engine, table);
+    uint16_t id;
 
+    need_engine(L, S);
+    id = rtap_engine_table(S->engine, table);
     p = id && key >= 0 && key <= UINT32_MAX ? rtap_engine_lookup(S->engine, id, (uint32_t)key) : NULL;
     lua_pushstring(L, p ? p->name : NULL);
     return 1;

@@ -13,11 +13,14 @@ static int field_names(lua_State *L)
 {
     struct rtap_engine *e = rtap_lua_engine(L, RTAP_STATE(L));
     unsigned n = e->name_count;
+    lua_Integer count = 0;
 
     lua_createtable(L, (int)n, 0);
     for (unsigned i = 1; i < n; i++) {
+        if (!e->name_uses[i])
+            continue;
         lua_pushstring(L, e->names[i]);
-        lua_rawseti(L, -2, (lua_Integer)i);
+        lua_rawseti(L, -2, ++count);
     }
     return 1;
 }
@@ -98,12 +101,15 @@ static enum rtap_result call(void *context, const struct rtap_call *what, struct
     struct rtap_lua *S = context;
     lua_State *L = S->L;
     struct call c = {what, text, RTAP_RESULT_NONE};
+    int status;
 
     if (!L || !lua_checkstack(L, 6))
         return RTAP_RESULT_NONE;
     lua_pushcfunction(L, protected_call);
     lua_pushlightuserdata(L, &c);
-    if (lua_pcall(L, 1, 0, 0) == LUA_OK)
+    status = lua_pcall(L, 1, 0, 0);
+    S->L = L; /* whoever asked meanwhile may be gone */
+    if (status == LUA_OK)
         return c.result;
     lua_rawsetp(L, LUA_REGISTRYINDEX, &S->engine_error);
     S->engine_error = true;
@@ -137,6 +143,8 @@ static struct rtap_engine *loaded(lua_State *L, struct rtap_lua *S, int level)
 {
     int was = S->engine_loaded;
 
+    if (!S->engine)
+        luaL_error(L, "ringtap is closed"); /* a finalizer at the end of the state */
     S->L = L;
     if (was < level) {
         S->engine_loaded = level; /* the tables ask for the engine too */

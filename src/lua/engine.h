@@ -37,14 +37,6 @@ int rtap_lua_no_field(lua_State *L, struct rtap_lua *S, const char *what, const 
 
 /* Push the item's value: an integer, a boolean, text or bytes; nil from a function that knows none. May run Lua. */
 void rtap_lua_push_item(lua_State *L, struct rtap_lua *S, const struct rtap_layers *ls, const struct rtap_item *it);
-/* Push the field of the packet at idx (absolute) that fs, of one column, looks for, or nil. */
-void rtap_lua_push_single(lua_State *L, struct rtap_lua *S, struct rtap_fieldset *fs, int idx);
-
-/* pkt:all and the like: the list of a field's occurrences in the packet at 1, the field's name is at 2. */
-typedef void (*rtap_lua_push)(lua_State *L, struct rtap_lua *S, const struct rtap_layers *ls,
-                              const struct rtap_item *it);
-int rtap_lua_push_all(lua_State *L, struct rtap_lua *S, rtap_lua_push push);
-
 struct rtap_lua_fieldset {    /* full userdata */
     struct rtap_fieldset *fs; /* NULL while it is being made */
     unsigned count;
@@ -52,6 +44,14 @@ struct rtap_lua_fieldset {    /* full userdata */
     struct rtap_frame frame;
     struct rtap_layers layers; /* for loops */
 };
+
+/* Push the field of the packet at idx (absolute) that fs, of one column, looks for, or nil. */
+void rtap_lua_push_single(lua_State *L, struct rtap_lua *S, struct rtap_lua_fieldset *f, int idx);
+
+/* pkt:all and the like: the list of a field's occurrences in the packet at 1, the field's name is at 2. */
+typedef void (*rtap_lua_push)(lua_State *L, struct rtap_lua *S, const struct rtap_layers *ls,
+                              const struct rtap_item *it);
+int rtap_lua_push_all(lua_State *L, struct rtap_lua *S, rtap_lua_push push);
 
 /* Push a fieldset of the names at first..last. Raises. */
 struct rtap_lua_fieldset *rtap_lua_new_fieldset(lua_State *L, struct rtap_lua *S, int first, int last, unsigned flags);

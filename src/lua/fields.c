@@ -158,8 +158,17 @@ struct rtap_layers *rtap_lua_layers(lua_State *L, struct rtap_lua *S, int idx)
     return &d->layers;
 }
 
-void rtap_lua_push_single(lua_State *L, struct rtap_lua *S, struct rtap_fieldset *fs, int idx)
+/* Finalizers of others may come after its own. */
+static struct rtap_fieldset *alive(lua_State *L, const struct rtap_lua_fieldset *f)
 {
+    if (!f->fs)
+        luaL_error(L, "attempt to use a collected field");
+    return f->fs;
+}
+
+void rtap_lua_push_single(lua_State *L, struct rtap_lua *S, struct rtap_lua_fieldset *f, int idx)
+{
+    struct rtap_fieldset *fs = alive(L, f);
     struct rtap_layers *ls = rtap_lua_layers(L, S, idx);
     struct rtap_item it;
     int r = rtap_fieldset_one(fs, ls, &it);
@@ -181,7 +190,7 @@ static int extract(lua_State *L)
     struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_fieldset *f = lua_touserdata(L, lua_upvalueindex(2));
 
-    rtap_lua_push_single(L, S, f->fs, 1);
+    rtap_lua_push_single(L, S, f, 1);
     return 1;
 }
 
@@ -231,6 +240,7 @@ int rtap_lua_push_all(lua_State *L, struct rtap_lua *S, rtap_lua_push push)
     f = all_fieldset(L, S, 2); /* 3 */
     lua_newtable(L);           /* 4 */
     ls = *rtap_lua_layers(L, S, 1);
+    alive(L, f);
     f->busy = true; /* if something raises it stays so, and the next one makes another */
     r = rtap_fieldset_extract(f->fs, &ls);
     if (r < 0)
@@ -296,6 +306,7 @@ static int step_fields(lua_State *L)
     int64_t time;
     int r;
 
+    alive(L, f);
     if (f->busy)
         return luaL_error(L, "this loop is at work already");
     if (!rtap_lua_loop_step(L, lp, lua_upvalueindex(2))) {

@@ -468,6 +468,8 @@ static int text(lua_State *L)
     u->linktype = RTAP_LINKTYPE_ETHERNET;
     if (fields)
         read_columns(L, S, o.fields, &c);
+    else
+        o.style.engine = rtap_lua_engine(L, S);
     o.style.time = (enum rtap_time_style)o.time;
     o.style.dump = o.dump;
     o.style.verbose = (unsigned)o.verbose;

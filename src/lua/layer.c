@@ -166,7 +166,7 @@ int rtap_lua_index_field(lua_State *L, struct rtap_lua *S)
     if (lua_rawget(L, -2) != LUA_TUSERDATA) { /* no layer, as far as is known */
         f = rtap_lua_kept_fieldset(L, S, 2);
         if (f) {
-            rtap_lua_push_single(L, S, f->fs, 1);
+            rtap_lua_push_single(L, S, f, 1);
             return 1;
         }
     }
@@ -212,9 +212,11 @@ static int layer_index(lua_State *L)
         return 1;
     }
     if (ref->layer >= 0 && !strchr(lua_tostring(L, 2), '#')) {
-        while (ls->count <= (unsigned)ref->layer && ls->pending)
+        for (unsigned count = ls->count + 1; ls->count <= (unsigned)ref->layer && ls->count != count;) {
+            count = ls->count;
             rtap_layers_one(ls, NULL);
-        r = ls->count > (unsigned)ref->layer ? rtap_fieldset_in_layer(f->fs, ls, (unsigned)ref->layer, &it) : -1;
+        }
+        r = !f->fs ? -1 : ls->count > (unsigned)ref->layer ? rtap_fieldset_in_layer(f->fs, ls, (unsigned)ref->layer, &it) : -1;
         if (r >= 0) {
             if (r)
                 rtap_lua_push_item(L, S, ls, &it);
@@ -223,7 +225,7 @@ static int layer_index(lua_State *L)
             return 1;
         }
     }
-    rtap_lua_push_single(L, S, f->fs, 3);
+    rtap_lua_push_single(L, S, f, 3);
     return 1;
 }
 

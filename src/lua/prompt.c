@@ -150,12 +150,16 @@ static int push_line(lua_State *L)
 /* _prompt(text): a line; nil at the end of the input; false after Ctrl-C */
 static int prompt(lua_State *L)
 {
+    static bool reading; /* one terminal, one line at a time */
     const char *text = rtap_lua_check_name(L, 1);
     struct sigaction act = {.sa_handler = on_press}, old;
     sigset_t only, before, waiting;
     bool whole;
     int status;
 
+    if (reading)
+        return luaL_error(L, "a line is being read already");
+    reading = true;
     fflush(stdout);
     sigemptyset(&only);
     sigaddset(&only, SIGINT);
@@ -169,6 +173,7 @@ static int prompt(lua_State *L)
                                                                              : plain_line(text, &waiting);
     sigaction(SIGINT, &old, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    reading = false;
     if (!whole) {
         fputs("\n", stdout);
         fflush(stdout);
@@ -220,7 +225,7 @@ static int ask_completer(lua_State *L)
     n = luaL_len(L, -1);
     if (n <= 0 || !(words.list = calloc((size_t)n, sizeof(*words.list))))
         return 0;
-    for (lua_Integer i = 1; i <= n; i++) {
+    for (lua_Integer i = 1; i <= n && words.count < (size_t)n; i++) {
         char *copy;
 
         lua_geti(L, -1, i);

@@ -78,7 +78,11 @@ static int sink_send(lua_State *L)
     if (is_string)
         packet_of_string(L, u, &made);
     for (;;) {
+        if (RTAP_STATE(L)->engine_loaded) /* a sink that prints fields; the tables' loading may run Lua */
+            rtap_lua_know_link(L, RTAP_STATE(L),
+                               is_string ? made.linktype : rtap_lua_check_pkt(L, RTAP_STATE(L), 2)->linktype);
         RTAP_STATE(L)->L = L;
+        u = self(L);
         r = rtap_sink_send(u->sink, is_string ? &made : rtap_lua_check_pkt(L, RTAP_STATE(L), 2));
         rtap_lua_raise_pending(L, RTAP_STATE(L));
         if (r != -EINTR)

@@ -50,7 +50,7 @@ static void push_address(lua_State *L, struct rtap_lua *S, const struct rtap_lay
     uint8_t key[16] = {0}, type = it->decl->type;
     unsigned at;
 
-    if (n > sizeof(key)) {
+    if (n == 0 || n > sizeof(key)) { /* nothing to be looked up */
         push_text(L, ls, it);
         return;
     }

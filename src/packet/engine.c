@@ -80,6 +80,7 @@ void rtap_engine_free(struct rtap_engine *e)
 {
     if (!e)
         return;
+    free(e->line);
     for (unsigned i = 0; i < e->proto_count; i++)
         rtap_proto_free(e->protos[i]);
     while (e->graveyard) {
@@ -93,8 +94,10 @@ void rtap_engine_free(struct rtap_engine *e)
     for (unsigned i = 1; i < e->table_count; i++)
         free(e->tables[i]);
     free(e->names);
+    free(e->name_uses);
     free(e->name_hash);
     free(e->tables);
+    free(e->leads);
     free(e->bindings);
     free(e->guesses);
     free(e);
@@ -135,12 +138,16 @@ static int grow_names(struct rtap_engine *e)
 {
     unsigned room = e->name_room ? e->name_room * 2 : 1024, size = room * 2;
     char **names = realloc(e->names, room * sizeof(*names));
-    uint16_t *table;
+    uint16_t *table, *uses;
 
     if (!names)
         return -ENOMEM;
     e->names = names;
     names[0] = NULL;
+    uses = realloc(e->name_uses, room * sizeof(*uses));
+    if (!uses)
+        return -ENOMEM;
+    e->name_uses = uses;
     table = calloc(size, sizeof(*table));
     if (!table)
         return -ENOMEM;
@@ -158,7 +165,7 @@ static int grow_names(struct rtap_engine *e)
     return 0;
 }
 
-uint16_t rtap_engine_find_name(const struct rtap_engine *e, const char *name)
+static uint16_t find_name(const struct rtap_engine *e, const char *name)
 {
     uint32_t at;
 
@@ -168,6 +175,13 @@ uint16_t rtap_engine_find_name(const struct rtap_engine *e, const char *name)
         if (strcmp(e->names[e->name_hash[at]], name) == 0)
             return e->name_hash[at];
     return 0;
+}
+
+uint16_t rtap_engine_find_name(const struct rtap_engine *e, const char *name)
+{
+    uint16_t id = find_name(e, name);
+
+    return id && e->name_uses[id] ? id : 0;
 }
 
 bool rtap_engine_is_plain(const struct rtap_engine *e, uint16_t name)
@@ -186,7 +200,7 @@ bool rtap_engine_is_plain(const struct rtap_engine *e, uint16_t name)
 
 uint16_t rtap_engine_name(struct rtap_engine *e, const char *name)
 {
-    uint16_t id = rtap_engine_find_name(e, name);
+    uint16_t id = find_name(e, name);
     uint32_t at;
     char *copy;
 
@@ -198,6 +212,7 @@ uint16_t rtap_engine_name(struct rtap_engine *e, const char *name)
     if (!copy)
         return 0;
     e->names[e->name_count] = copy;
+    e->name_uses[e->name_count] = 0;
     for (at = hash_text(name) & (e->name_hash_size - 1); e->name_hash[at]; at = (at + 1) & (e->name_hash_size - 1))
         ;
     e->name_hash[at] = (uint16_t)e->name_count;
@@ -216,9 +231,15 @@ uint16_t rtap_engine_table(struct rtap_engine *e, const char *name)
     if (e->table_count + 1 > e->table_room) {
         unsigned room = e->table_room ? e->table_room * 2 : 32;
         char **tables = realloc(e->tables, room * sizeof(*tables));
+        uint64_t(*leads)[RTAP_PROTOS_MAX / 64];
 
         if (!tables)
             return 0;
+        e->tables = tables;
+        leads = realloc(e->leads, room * sizeof(*leads));
+        if (!leads)
+            return 0;
+        e->leads = leads;
         tables[0] = NULL;
         e->tables = tables;
         e->table_room = room;
@@ -343,7 +364,8 @@ static const char *fault(const struct rtap_proto *p)
             (d->bits > 64 && d->type != RTAP_IPV6 && d->type != RTAP_GUID) ||
             (d->type == RTAP_IPV6 && d->bits != 128 && d->bits != 0) || (d->type == RTAP_GUID && d->bits != 128) ||
             (d->type == RTAP_IPV4 && d->bits != 32 && d->bits != 0) || (d->type == RTAP_ETHER && d->bits != 48) ||
-            (d->type == RTAP_EUI64 && d->bits != 64) || (d->type == RTAP_FLOAT && d->bits != 32 && d->bits != 64) ||
+            (d->type == RTAP_EUI64 && d->bits != 64) || (d->type == RTAP_NTP && d->bits != 64) || (d->type == RTAP_FRAME && strcmp(p->name, "frame") != 0) ||
+            (d->type == RTAP_FLOAT && d->bits != 32 && d->bits != 64) ||
             (d->type == RTAP_FIXED && (d->bits == 0 || d->bits > 64)))
             return "a field is out of range";
     }
@@ -372,6 +394,8 @@ static const char *fault(const struct rtap_proto *p)
         if (!code_ok(p, r->key) || !code_ok(p, r->when) || !code_ok(p, r->at) || !code_ok(p, r->size) ||
             !code_ok(p, r->pass) || r->via < -1 || r->via >= (int)p->string_count || (r->table && r->key < 0))
             return "a rule is out of range";
+        if (r->proto && r->proto->id == 0)
+            return "nothing is followed by frame";
     }
     for (unsigned i = 0; i < p->check_count; i++)
         if (p->checks[i].code < 0 || !code_ok(p, p->checks[i].code) || p->checks[i].message < 0 ||
@@ -393,6 +417,14 @@ static const char *fault(const struct rtap_proto *p)
          !code_ok(p, p->sum.from) || !code_ok(p, p->sum.to) || !code_ok(p, p->sum.skip_from) ||
          !code_ok(p, p->sum.skip_to) || !code_ok(p, p->sum.when) || !code_ok(p, p->sum.pseudo)))
         return "its checksum is out of range";
+    if (p->sum.present) {
+        const int16_t parts[] = {p->sum.length, p->sum.from, p->sum.to, p->sum.skip_from, p->sum.skip_to, p->sum.when,
+                                 p->sum.pseudo};
+
+        for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+            if (parts[i] >= 0 && rtap_code_uses_checksum(&p->codes[parts[i]]))
+                return "its checksum depends on itself";
+    }
     return NULL;
 }
 
@@ -407,6 +439,13 @@ static void mark_fixed(struct rtap_proto *p)
         if (all && p->decls[i].name)
             p->decls[i].flags |= RTAP_DECL_ALL_FIXED;
     }
+}
+
+static void count_names(struct rtap_engine *e, const struct rtap_proto *p, int by)
+{
+    for (unsigned i = 0; i < p->decl_count; i++)
+        if (p->decls[i].name)
+            e->name_uses[p->decls[i].name] = (uint16_t)(e->name_uses[p->decls[i].name] + by);
 }
 
 int rtap_engine_define(struct rtap_engine *e, struct rtap_proto *p, char *err, size_t errlen)
@@ -434,9 +473,10 @@ int rtap_engine_define(struct rtap_engine *e, struct rtap_proto *p, char *err, s
         for (unsigned j = 0; j < e->protos[i]->rule_count; j++)
             if (e->protos[i]->rules[j].proto == old)
                 e->protos[i]->rules[j].proto = p;
-    for (unsigned j = 0; j < p->rule_count; j++)
-        if (p->rules[j].proto == old)
-            p->rules[j].proto = p;
+    for (unsigned j = 0; j < p->rule_count; j++) /* what they named may have been replaced while p was read */
+        if (p->rules[j].proto)
+            p->rules[j].proto = p->rules[j].proto->id == p->id ? p : e->protos[p->rules[j].proto->id];
+    p->needs_walk |= p->header < 0;
     for (unsigned i = 0; i < e->guess_count;) {
         if (e->guesses[i].proto == old) /* the new definition says its guesses again */
             memmove(&e->guesses[i], &e->guesses[i + 1], (--e->guess_count - i) * sizeof(e->guesses[0]));
@@ -446,6 +486,8 @@ int rtap_engine_define(struct rtap_engine *e, struct rtap_proto *p, char *err, s
     for (unsigned i = 0; i < e->binding_size; i++)
         if (e->bindings[i].key && e->bindings[i].proto == old->id && old->defined)
             e->bindings[i].proto = 0; /* and where it is bound */
+    count_names(e, old, -1);
+    count_names(e, p, 1);
     e->protos[p->id] = p;
     old->graveyard = e->graveyard;
     e->graveyard = old;
@@ -473,9 +515,9 @@ static bool spread_rule(const struct rtap_engine *e, const struct rtap_rule *rul
 
     if (rule->proto)
         changed |= merge(reach, e->protos[rule->proto->id]->reach);
-    for (unsigned i = 0; rule->table && i < e->binding_size; i++)
-        if (e->bindings[i].key >> 32 == rule->table && e->bindings[i].proto)
-            changed |= merge(reach, e->protos[e->bindings[i].proto]->reach);
+    for (unsigned i = 0; rule->table && i < e->proto_count; i++)
+        if (e->leads[rule->table][i / 64] >> i % 64 & 1)
+            changed |= merge(reach, e->protos[i]->reach);
     for (unsigned i = 0; rule->list && i < e->guess_count; i++)
         if (e->guesses[i].list == rule->list)
             changed |= merge(reach, e->guesses[i].proto->reach);
@@ -515,6 +557,10 @@ void rtap_engine_reach(struct rtap_engine *e)
         e->protos[i]->reach[i / 64] = 1ull << i % 64;
         e->protos[i]->reach[e->data / 64] |= 1ull << e->data % 64;
     }
+    memset(e->leads, 0, e->table_count * sizeof(e->leads[0]));
+    for (unsigned i = 0; i < e->binding_size; i++)
+        if (e->bindings[i].proto)
+            e->leads[e->bindings[i].key >> 32][e->bindings[i].proto / 64] |= 1ull << e->bindings[i].proto % 64;
     while (changed) {
         changed = false;
         for (unsigned i = 0; i < e->proto_count; i++)

@@ -218,6 +218,7 @@ struct rtap_guess {
 
 struct rtap_layer;
 struct rtap_layers;
+struct rtap_line_fields;
 
 struct rtap_call { /* what such a function is given: its own bytes inside of the layer's, and where names count from */
     const struct rtap_decl *decl;
@@ -232,10 +233,12 @@ struct rtap_engine {
     unsigned proto_count;
     char **names; /* of fields, by id; [0] is NULL */
     unsigned name_count, name_room;
+    uint16_t *name_uses; /* declarations of it; a name without any isn't known any more */
     uint16_t *name_hash; /* open addressing */
     unsigned name_hash_size;
     char **tables; /* names of dissector tables and lists of guesses, by id; [0] is NULL */
     unsigned table_count, table_room;
+    uint64_t (*leads)[RTAP_PROTOS_MAX / 64]; /* by table: the protocols that are bound in it; see rtap_engine_reach */
     struct {
         uint64_t key; /* table << 32 | key, 0: empty */
         uint16_t proto;
@@ -254,6 +257,7 @@ struct rtap_engine {
      * so whoever asks for the text of such a field has the packet's bytes to himself. */
     enum rtap_result (*call)(void *context, const struct rtap_call *call, struct rtap_out *text);
     void *context;
+    struct rtap_line_fields *line; /* the line printer's; NULL until its first line */
 };
 
 #define RTAP_LAYER_TRUNCATED 1u /* bytes that it says it has were not captured */
@@ -330,7 +334,10 @@ struct rtap_eval {
     uint32_t cap;         /* captured bytes at base that belong to it */
     uint32_t pos, region; /* cursor and region's end, in bits from base */
     uint32_t index;
+    bool walked;       /* regs are set */
+    uint32_t cost;     /* of checksums that were worked out, in steps of a walk */
     bool stream;       /* it is a piece of a stream */
+    bool partial;      /* of a field that is cut off, what lies inside of it is shown as far as it goes */
     bool soft;         /* a piece of a stream, a quotation: what leads out of it is no fault... */
     uint32_t soft_end; /* ... and it ends here, in bits */
     int64_t regs[RTAP_REGS_MAX];
@@ -461,7 +468,8 @@ static inline void rtap_eval_init(struct rtap_eval *ev, const struct rtap_layers
     ev->pos = 0;
     ev->region = (l->end > l->off ? l->end - l->off : 0) * 8;
     ev->index = 0;
-    ev->soft = false;
+    ev->soft = ev->partial = ev->walked = ev->stream = false;
+    ev->cost = 0;
 }
 
 /* Was part of it not captured? A quotation and a fragment end before what their headers say, and nothing was cut off.
@@ -479,6 +487,7 @@ static inline const struct rtap_layer *rtap_layer_below(const struct rtap_layers
 /* Prepare a proto's codes after they were filled in: what is constant or linear is found here. */
 void rtap_code_prepare(struct rtap_proto *p);
 bool rtap_code_check(const struct rtap_proto *p, const struct rtap_code *c); /* is it well formed? */
+bool rtap_code_uses_checksum(const struct rtap_code *c);
 
 /* --- layers.c --- */
 void rtap_layers_start(struct rtap_layers *ls, const struct rtap_engine *e, const struct rtap_pkt *pkt,
@@ -515,6 +524,8 @@ uint32_t rtap_name_length(const uint8_t *base, uint32_t cap, uint32_t origin, ui
 /* --- checksum of a layer (layer_sum.c) --- */
 enum { RTAP_SUM_BAD = 0, RTAP_SUM_GOOD = 1, RTAP_SUM_UNVERIFIED = 2, RTAP_SUM_NOT_PRESENT = 3 };
 int rtap_layer_sum(const struct rtap_eval *ev);
+/* The same, and what the field has and what it should have; both 0 where that can't be told. */
+int rtap_layer_sum_wanted(const struct rtap_eval *ev, uint32_t *is, uint32_t *wanted);
 
 /* --- value.c --- */
 bool rtap_is_decimal(const uint8_t *p, uint32_t n);

@@ -59,6 +59,7 @@ enum {
     V_PARENT_LEN,
     V_INNER_END,
     V_PASSED,
+    V_IP,
     V_END,
 };
 
@@ -161,6 +162,17 @@ int64_t rtap_eval_inner_end(const struct rtap_eval *ev)
     return (int64_t)l->end - l->off;
 }
 
+/* Of the nearest IP header below, 0: there is none. */
+static int64_t ip_version(const struct rtap_eval *ev)
+{
+    const struct rtap_engine *e = ev->layers->engine;
+
+    for (const struct rtap_layer *l = ev->below; l; l = rtap_layer_below(ev->layers, l))
+        if (l->proto->id == e->ip || l->proto->id == e->ipv6)
+            return l->proto->id == e->ip ? 4 : 6;
+    return 0;
+}
+
 static int64_t var(const struct rtap_eval *ev, int64_t which)
 {
     const struct rtap_layer *l = ev->layer;
@@ -175,12 +187,15 @@ static int64_t var(const struct rtap_eval *ev, int64_t which)
     case V_REST: return ((int64_t)(ev->soft && ev->region > ev->soft_end ? ev->soft_end : ev->region) - ev->pos) / 8;
     case V_PAYLOAD: return (int64_t)l->end - l->off - l->header;
     case V_INDEX: return ev->index;
-    case V_CHECKSUM: return rtap_layer_sum(ev);
+    case V_CHECKSUM:
+        ((struct rtap_eval *)ev)->cost += ev->cap / 16 + 1;
+        return rtap_layer_sum(ev);
     case V_WIRE: return (int64_t)l->wire - l->off;
     case V_LINK: return ev->layers->pkt->linktype;
     case V_PARENT_LEN: return ev->below ? (int64_t)ev->below->end - ev->below->off : (int64_t)ev->layers->pkt->len;
     case V_INNER_END: return rtap_eval_inner_end(ev);
     case V_PASSED: return l->passed;
+    case V_IP: return ip_version(ev);
     default:
         direction = ev->layers->pkt->epb_flags & RTAP_EPB_DIRECTION;
         return direction == RTAP_EPB_INBOUND ? 1 : direction == RTAP_EPB_OUTBOUND ? 2 : 0;
@@ -238,7 +253,7 @@ static __attribute__((noinline)) bool general(const struct rtap_eval *ev, const 
             if (!load(ev, (unsigned)in->k, &s[sp++]))
                 return false;
             break;
-        case E_REG: s[sp++] = ev->regs[in->k]; break;
+        case E_REG: s[sp++] = ev->walked ? ev->regs[in->k] : 0; break;
         case E_VAR: s[sp++] = var(ev, in->k); break;
         case E_UNDER: s[sp++] = ev->below && ev->below->proto->id == in->k; break;
         case E_U8:
@@ -252,7 +267,7 @@ static __attribute__((noinline)) bool general(const struct rtap_eval *ev, const 
         case E_AT8:
         case E_AT16:
         case E_AT32:
-            if (!read_at(ev, s[sp - 1] + ev->pos / 8, width[in->op], false, &s[sp - 1]))
+            if (!read_at(ev, plus(s[sp - 1], ev->pos / 8), width[in->op], false, &s[sp - 1]))
                 return false;
             break;
         case E_LINE: s[sp++] = first_line_has(ev, ev->proto->strings[in->k]); break;
@@ -456,28 +471,78 @@ static void simplify(const struct rtap_proto *p, struct rtap_code *c)
     }
 }
 
-/* TEST && more, TEST || more: mostly the test alone decides. */
+/* $u8(n), $u16(n), $u32(n), with or without a shift to the right: bits at a place, as a field's are. How many
+ * instructions that is; 0: it is none. */
+static unsigned plain_read(const struct rtap_code *c, struct rtap_code *t)
+{
+    const struct rtap_insn *in = c->insns;
+    unsigned bits;
+
+    if (c->count < 4 || in[0].op != E_K || in[0].k < 0 || in[0].k > 0xffff || in[1].op < E_U8 || in[1].op > E_U32)
+        return 0;
+    t->at = (uint32_t)in[0].k;
+    t->width = (uint8_t)(1u << (in[1].op - E_U8));
+    bits = t->width * 8u;
+    t->shift = (uint8_t)(32 - bits);
+    t->mask = 0xffffffffu >> t->shift;
+    if (in[2].op != E_K || in[3].op != E_SHR || in[2].k < 0 || in[2].k >= bits)
+        return 2;
+    t->shift = (uint8_t)(t->shift + in[2].k);
+    t->mask >>= in[2].k;
+    return 4;
+}
+
+/* Is the value of the whole k when a part of it, put on the stack at `at`, is k? */
+static bool decides(const struct rtap_code *c, unsigned at, int64_t k)
+{
+    const struct rtap_insn *in = c->insns;
+
+    for (;;) {
+        if (at >= c->count || in[at].op != E_K || in[at].k != k)
+            return false;
+        at++;
+        while (at < c->count && (in[at].op == E_BOOL || in[at].op == E_JMP))
+            at = in[at].op == E_JMP ? (unsigned)in[at].k : at + 1;
+        if (at == c->count)
+            return true;
+        if (k == 1 && in[at].op == E_NOT)
+            at++;
+        else if (k == 1)
+            return false;
+        if (at == c->count || in[at].op != E_JZ)
+            return false;
+        at = (unsigned)in[at].k;
+    }
+}
+
+/* TEST alone, TEST && more, TEST || more: mostly the test decides. */
 static void find_guard(const struct rtap_proto *p, struct rtap_code *c)
 {
     const struct rtap_insn *in = c->insns;
     struct rtap_code t = {.kind = RTAP_CODE_COMPARE, .decl = (uint16_t)in[0].k, .mul = 1};
-    unsigned jump;
-    bool or ;
+    bool field = in[0].op == E_LOAD, either;
+    unsigned n = field ? 1 : plain_read(c, &t);
 
-    if (c->kind != RTAP_CODE_GENERAL || c->count < 6 || in[1].op != E_K || in[2].op < E_EQ || in[2].op > E_GE)
+    if (c->kind != RTAP_CODE_GENERAL || n == 0 || c->count < n + 2 || in[n].op != E_K || in[n + 1].op < E_EQ ||
+        in[n + 1].op > E_GE)
         return;
-    or = in[3].op == E_NOT;
-    jump = 3 + or ;
-    if (in[jump].op != E_JZ || in[jump].k + 1 != c->count || in[c->count - 1].op != E_K || in[c->count - 1].k != or)
-        return;
-    t.compare = (uint8_t)in[2].op;
-    t.add = in[1].k;
-    simplify(p, &t);
+    t.compare = (uint8_t)in[n + 1].op;
+    t.add = in[n].k;
+    if (field)
+        simplify(p, &t);
+    else
+        test(&t, 1);
     if (t.kind != RTAP_CODE_TEST)
         return;
     t.insns = c->insns;
     t.count = c->count;
-    t.kind = or ? RTAP_CODE_OR : RTAP_CODE_AND;
+    if (c->count > n + 2) {
+        either = in[n + 2].op == E_NOT;
+        n += 2 + either;
+        if (n >= c->count || in[n].op != E_JZ || !decides(c, (unsigned)in[n].k, either))
+            return;
+        t.kind = either ? RTAP_CODE_OR : RTAP_CODE_AND;
+    }
     *c = t;
 }
 
@@ -524,6 +589,16 @@ void rtap_code_prepare(struct rtap_proto *p)
                 find_extreme(p, c);
                 find_guard(p, c);
             }
+        } else {
+            find_guard(p, c);
         }
     }
+}
+
+bool rtap_code_uses_checksum(const struct rtap_code *c)
+{
+    for (unsigned i = 0; i < c->count; i++)
+        if (c->insns[i].op == E_VAR && c->insns[i].k == V_CHECKSUM)
+            return true;
+    return false;
 }

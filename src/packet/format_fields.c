@@ -1,7 +1,8 @@
 /*
  * Values of fields as a format: a line of columns as tshark -T fields prints it, or an object of JSON.
  *
- * Functions of protocol tables run in take(), once, on a copy of the packet; write() finds what they gave.
+ * Functions of protocol tables run in take(), on a copy of the packet (again where the text had no room); write() finds
+ * what they gave.
  */
 #include "format.h"
 

@@ -232,7 +232,11 @@ static inline bool lengths(struct rtap_layers *ls, struct rtap_layer *l, struct 
     int64_t v = p->header < 0 ? 0 : number(ls, l, o, p->header);
 
     if (p->header < 0) {
-        v = o.ev->pos / 8;                                  /* where the walk came to */
+        if (l->flags & RTAP_LAYER_TRUNCATED) { /* what the walk did not come to isn't known */
+            l->header = o.cap;
+            return false;
+        }
+        v = o.ev->pos / 8; /* where the walk came to */
         if (o.ev->stream && v > (int64_t)l->bound - l->off) /* what is there of it */
             v = (int64_t)l->bound - l->off;
     } else if (v == NOT_THERE) {
@@ -333,7 +337,7 @@ static void work_out(struct rtap_layers *ls, struct rtap_layer *l, const uint64_
     const struct rtap_proto *p = l->proto;
     struct rtap_eval ev;
     struct own o = own(ls, l, &ev);
-    bool go_on;
+    bool good = true;
 
     ls->open = false;
     ev.proto = NULL;
@@ -342,19 +346,19 @@ static void work_out(struct rtap_layers *ls, struct rtap_layer *l, const uint64_
         rtap_walk(ls, l, NULL, NULL, &ev);
         need = NULL; /* what a walk has found out isn't kept: decide all now */
     }
-    go_on = lengths(ls, l, o);
+    for (unsigned i = 0; i < p->check_count; i++) {
+        if (truth(ls, l, o, p->checks[i].code) == 0) {
+            malformed(l, p->strings[p->checks[i].message]);
+            good = false;
+        }
+    }
+    good = lengths(ls, l, o) && good;
     cut_off(ls, l);
     ls->off = l->off + l->header;
     ls->bound = l->end > ls->off ? l->end : ls->off;
     ls->via = NULL;
-    for (unsigned i = 0; i < p->check_count; i++) {
-        if (truth(ls, l, o, p->checks[i].code) == 0) {
-            malformed(l, p->strings[p->checks[i].message]);
-            go_on = false;
-        }
-    }
     ls->rule = 0;
-    if (go_on)
+    if (good)
         next_layer(ls, l, o, need);
 }
 

@@ -1,14 +1,12 @@
 /*
- * One line per packet as tcpdump -n prints it: this file has the frame of it (number, time, interface) and the hex
- * dump; line_link.c, line_ip.c, line_l4.c and line_icmp.c have the rest.
+ * One line per packet as tcpdump -n prints it: this file has the frame of it (number, time, interface), the order of
+ * its parts and the hex dump; line_link.c, line_ip.c, line_l4.c, line_tcp.c and line_icmp.c have the rest.
  *
- * The text is made for people and follows tcpdump 4.99 where tcpdump is right. Nothing here goes by ports: a UDP
- * payload is "UDP, length N". Called for any bytes at all: see look.c for how offsets are checked.
+ * The text is made for people and follows tcpdump 4.99 where tcpdump is right; what is above the transport is said by
+ * the summaries of the tables. Called for any bytes at all: whatever is read of them is a field of the engine's.
  */
-#include "engine.h"
 #include "line_parts.h"
 
-#include <linux/if_ether.h>
 #include <time.h>
 
 static void put_fraction(struct rtap_line_job *job, uint64_t ns)
@@ -106,87 +104,114 @@ static void put_interface(struct rtap_line_job *job)
 {
     put_padded(job, job->pkt->ifname != NULL ? job->pkt->ifname : "?", 5);
     LIT(job, " ");
-    put_padded(job, rtap_line_direction(job->pkt), 4);
+    put_padded(job, rtap_line_direction(job), 4);
 }
 
-/* The mark for a link-layer header that isn't all there; NULL when it is. */
-static const char *link_cut(const struct rtap_pkt *pkt)
+bool rtap_line_above(struct rtap_line_job *job, unsigned from, const char *before)
 {
-    switch (pkt->linktype) {
-    case RTAP_LINKTYPE_ETHERNET: return pkt->caplen < 14 ? " [|ether]" : NULL;
-    case RTAP_LINKTYPE_LINUX_SLL: return pkt->caplen < 16 ? " [|sll]" : NULL;
-    case RTAP_LINKTYPE_LINUX_SLL2: return pkt->caplen < 20 ? " [|sll2]" : NULL;
-    case RTAP_LINKTYPE_NULL:
-    case RTAP_LINKTYPE_LOOP: return pkt->caplen < 4 ? " [|null]" : NULL;
-    case RTAP_LINKTYPE_PPP: return pkt->caplen < 2 ? " [|ppp]" : NULL;
-    default: return NULL;
-    }
-}
-
-static bool is_raw(uint16_t linktype)
-{
-    return linktype == RTAP_LINKTYPE_RAW || linktype == RTAP_LINKTYPE_IPV4 || linktype == RTAP_LINKTYPE_IPV6 ||
-           linktype == 12 || linktype == 14;
-}
-
-bool rtap_line_above(struct rtap_line_job *job, uint32_t from, const char *before)
-{
-    struct rtap_layers ls = {.count = 0};
+    struct rtap_out *o = &job->out;
     bool any = false;
 
-    if (job->style->engine == NULL || job->style->quiet)
+    if (job->style->quiet)
         return false;
-    rtap_engine_reach(job->style->engine);
-    rtap_layers_start(&ls, job->style->engine, job->pkt, NULL);
-    rtap_layers_more(&ls, NULL);
-    for (unsigned i = 0; i < ls.count; i++) {
-        if (ls.at[i].off < from || ls.at[i].proto->line_count == 0)
+    for (unsigned i = from; i < job->ls.count; i++) {
+        struct rtap_out was = *o;
+        size_t said;
+
+        if (job->ls.at[i].proto->line_count == 0)
             continue;
-        rtap_out_text(&job->out, any ? ": " : before);
-        rtap_layer_summary(&ls, &ls.at[i], &job->out);
-        any = true;
+        if (!any)
+            rtap_out_text(o, before);
+        else if (o->lost > 0 || (o->p > o->start && o->p[-1] != ' ')) /* after a blank the next one goes on */
+            LIT(job, ": ");
+        said = (size_t)(o->p - o->start) + o->lost;
+        rtap_layer_summary(&job->ls, &job->ls.at[i], o);
+        if ((size_t)(o->p - o->start) + o->lost > said)
+            any = true;
+        else
+            *o = was; /* nothing to say of this one */
     }
     return any;
 }
 
+/* The layers, and which of them is the first above link layer and VLAN tags. */
+static void decode(struct rtap_line_job *job)
+{
+    const struct rtap_line_fields *f = job->fields;
+    unsigned i = 0;
+
+    job->ls.count = 0;
+    rtap_layers_start(&job->ls, job->style->engine, job->pkt, NULL);
+    rtap_layers_more(&job->ls, NULL);
+    for (unsigned p = LP_ETH; p <= LP_RAW && !job->link && job->ls.count > 0; p++)
+        job->link = job->ls.at[0].proto == f->proto[p];
+    if (job->link)
+        i++;
+    while (i > 0 && i < job->ls.count &&
+           (rtap_line_is(job, &job->ls.at[i], LP_VLAN) || rtap_line_is(job, &job->ls.at[i], LP_AD)))
+        i++;
+    job->inner = i;
+}
+
+/* Something that is neither IP nor ARP, or the beginning of it. */
+static void put_other(struct rtap_line_job *job, const struct rtap_proto *promised, bool shown)
+{
+    const struct rtap_line_fields *f = job->fields;
+    struct rtap_layer *l = job->inner < job->ls.count ? &job->ls.at[job->inner] : NULL;
+    bool ip = promised && promised == f->proto[LP_IP], ip6 = promised && promised == f->proto[LP_IPV6];
+
+    if (shown)
+        rtap_out_text(&job->out, job->inner > 1 ? ", " : ": ");
+    if (l && (ip || ip6))
+        rtap_line_ip(job, l, ip6); /* it isn't, by its version */
+    else
+        rtap_out_text(&job->out, ip ? " [|ip]" : ip6 ? " [|ip6]" : " [|arp]");
+}
+
+static void put_inner(struct rtap_line_job *job, struct rtap_layer *l, bool shown)
+{
+    if (shown)
+        rtap_out_text(&job->out, job->inner > 1 ? ", " : ": ");
+    if (rtap_line_is(job, l, LP_ARP))
+        rtap_line_arp(job, l);
+    else
+        rtap_line_ip(job, l, rtap_line_is(job, l, LP_IPV6));
+}
+
 static void put_packet(struct rtap_line_job *job)
 {
-    const char *cut = link_cut(job->pkt);
-    uint16_t type = job->look.ethertype;
-    bool shown = false;
+    const struct rtap_line_fields *f = job->fields;
+    struct rtap_layer *l = job->inner < job->ls.count ? &job->ls.at[job->inner] : NULL;
+    const struct rtap_proto *p = l ? l->proto : NULL,
+                            *first = job->ls.count ? job->ls.at[0].proto : rtap_line_promised(job);
+    bool raw = first &&
+               (first == f->proto[LP_RAW] || (!job->link && (first == f->proto[LP_IP] || first == f->proto[LP_IPV6])));
+    const char *cut = job->ls.count < 2 ? rtap_line_link_cut(job) : NULL;
 
-    if (cut != NULL) {
+    if (cut) {
         rtap_out_text(&job->out, cut);
         return;
     }
-    if (is_raw(job->pkt->linktype)) {
-        if (job->style->link)
-            LIT(job, "ip: ");
-        if (type == 0) {
-            LIT(job, "unknown ip version");
-            return;
-        }
-    } else if (job->style->link ||
-               (type != ETH_P_IP && type != ETH_P_IPV6 && type != ETH_P_ARP && type != ETH_P_RARP)) {
-        rtap_line_link(job);
-        shown = true;
-    }
-    if (type != ETH_P_IP && type != ETH_P_IPV6 && type != ETH_P_ARP && type != ETH_P_RARP) {
-        rtap_line_above(job, 1, ": ");
+    if (raw && job->style->link)
+        LIT(job, "ip: ");
+    if (p && (p == f->proto[LP_IP] || p == f->proto[LP_IPV6] || p == f->proto[LP_ARP])) {
+        if (job->style->link && !raw)
+            rtap_line_link(job);
+        put_inner(job, l, job->style->link && !raw);
         return;
     }
-    if (shown) {
-        if (job->look.tags > 0)
-            LIT(job, ", ");
-        else
-            LIT(job, ": ");
+    p = rtap_line_promised(job);
+    if (p && (p == f->proto[LP_IP] || p == f->proto[LP_IPV6] || p == f->proto[LP_ARP])) {
+        if (job->style->link && !raw)
+            rtap_line_link(job);
+        put_other(job, p, job->style->link && !raw);
+    } else if (raw) {
+        if (!rtap_line_above(job, job->inner, ""))
+            LIT(job, "unknown ip version");
+    } else {
+        rtap_line_link(job);
+        rtap_line_above(job, job->inner, ": ");
     }
-    if (job->look.l3 < 0)
-        rtap_out_text(&job->out, type == ETH_P_IP ? " [|ip]" : type == ETH_P_IPV6 ? " [|ip6]" : " [|arp]");
-    else if (type == ETH_P_IP || type == ETH_P_IPV6)
-        rtap_line_ip(job);
-    else
-        rtap_line_arp(job);
 }
 
 static void put_hex(struct rtap_out *o, const uint8_t *data, uint32_t len, bool ascii)
@@ -233,11 +258,9 @@ static void put_dump(struct rtap_line_job *job)
     bool ascii = job->style->dump == RTAP_ASCII_X || job->style->dump == RTAP_ASCII_XX;
     uint32_t off = 0;
 
-    if (!whole && job->look.l3 >= 0)
-        off = (uint32_t)job->look.l3;
-    else if (!whole && job->pkt->linktype == RTAP_LINKTYPE_ETHERNET)
-        off = job->pkt->caplen < 14 ? job->pkt->caplen : 14;
-    if (off == job->pkt->caplen)
+    for (unsigned i = 0; !whole && i < job->inner && i < job->ls.count && job->link; i++)
+        off = job->ls.at[i].off + job->ls.at[i].header;
+    if (off >= job->pkt->caplen)
         return;
     LIT(job, "\n");
     put_hex(&job->out, job->pkt->data + off, job->pkt->caplen - off, ascii);
@@ -250,10 +273,15 @@ static void put_dump(struct rtap_line_job *job)
 
 size_t rtap_line(const struct rtap_pkt *pkt, struct rtap_line_style *style, char *buf, size_t size)
 {
-    struct rtap_line_job job = {.pkt = pkt, .style = style};
+    struct rtap_line_job job;
 
+    job.pkt = pkt;
+    job.style = style;
+    job.fields = rtap_line_fields(style->engine);
+    job.ip = NULL;
+    job.link = job.named = false;
     rtap_out_init(&job.out, buf, size);
-    rtap_look_at(pkt, &job.look);
+    decode(&job);
     style->count++;
     if (style->number) {
         rtap_out_pad(&job.out, style->count, 5, ' ');

@@ -1,38 +1,15 @@
 /*
- * A first look at a packet: where its headers are (look.c), the state of its checksum (look.c), one line of text as
- * tcpdump -n prints it and the hex dump (line.c, line_ip.c). Small on purpose.
+ * A packet as text: one line as tcpdump -n prints it, and the hex dump. What the headers say comes from the decode
+ * engine (engine.h); here are tcpdump's words and their order.
  *
- * Nothing here allocates, keeps state outside of the caller's structs, or reads outside [data, data + caplen).
+ * Nothing here keeps state outside of the caller's structs and the engine, or reads outside [data, data + caplen).
+ * Memory is asked for only when an engine prints its first line.
  */
 #ifndef RTAP_PACKET_LINE_H
 #define RTAP_PACKET_LINE_H
 
 #include "pkt.h"
 #include <stddef.h>
-
-/* Every offset is below caplen, but what stands there may be cut off: check against caplen before reading on. */
-struct rtap_look {
-    int32_t l3;         /* offset of the network header (also of ARP and what isn't known), -1 none */
-    int32_t l4;         /* offset of the transport header, -1 none (later fragments too) */
-    int32_t payload;    /* offset of the transport payload (<= caplen), -1 none or its header is cut off or absurd */
-    int32_t vlan;       /* offset of the first VLAN tag's TCI, -1 none */
-    int32_t dst;        /* offset of the address that checksums cover as destination; IP only */
-    uint32_t l3_end;    /* where the IP packet ends by its own length (may be past caplen); len if not IP */
-    uint16_t ethertype; /* after VLAN tags; 0 unknown and 802.3 */
-    uint8_t version;    /* 4, 6 or 0; 0 too when the version isn't what the link layer promises */
-    uint8_t proto;      /* IP protocol after extension headers */
-    bool fragment;      /* any fragment, but not an IPv6 packet whose only fragment this is */
-    bool later_fragment;
-    bool length_guessed; /* the IP length was 0 (offload): l3_end is the length on the wire */
-    uint8_t tags;        /* VLAN tags seen */
-};
-
-void rtap_look_at(const struct rtap_pkt *pkt, struct rtap_look *look);
-
-/* The transport's checksum (UDP, UDP-Lite, TCP, ICMP, ICMPv6, IGMP), and IPv4's own: 1 right, 0 wrong, -1 not to be
- * checked (see above). *is is what the packet has, *want what it should have; both are set unless -1. */
-int rtap_look_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, uint16_t *is, uint16_t *want);
-int rtap_look_ip_sum(const struct rtap_pkt *pkt, const struct rtap_look *look, uint16_t *is, uint16_t *want);
 
 enum rtap_time_style {                  /* tcpdump's -t ... */
                        RTAP_TIME_CLOCK, /* 12:34:56.789012, local */
@@ -46,7 +23,7 @@ enum rtap_time_style {                  /* tcpdump's -t ... */
 struct rtap_engine;
 
 struct rtap_line_style {
-    struct rtap_engine *engine; /* its tables say what stands above the transport; NULL: nothing is said of that */
+    struct rtap_engine *engine; /* with its tables loaded */
     enum rtap_time_style time;
     bool nanoseconds; /* 9 digits instead of 6 */
     bool number;      /* -#: packet number in front */

@@ -1,11 +1,8 @@
 /*
  * The line printer's IPv4 and IPv6: lengths that don't fit, the block that -v asks for, extension headers by name.
- * look.c has found the headers already; what it left out (l4 < 0) is explained here.
  */
-#include "bytes.h"
 #include "line_parts.h"
 
-#include <linux/if_ether.h>
 #include <netinet/in.h>
 
 static const char *protocol_name(uint8_t proto)
@@ -40,43 +37,60 @@ static const char *protocol_name(uint8_t proto)
     return names[proto] != NULL ? names[proto] : "unknown";
 }
 
-static void put_address(struct rtap_line_job *job, const uint8_t *a)
+static void put_address(struct rtap_line_job *job, enum rtap_line_field v4, enum rtap_line_field v6)
 {
-    if (job->look.version == 4)
+    const uint8_t *a = rtap_line_bytes(job, job->ip, v4, 4);
+
+    if (a) {
         rtap_out_ip4(&job->out, a);
-    else
+        return;
+    }
+    a = rtap_line_bytes(job, job->ip, v6, 16);
+    if (a)
         rtap_out_ip6(&job->out, a);
 }
 
-void rtap_line_names(struct rtap_line_job *job, const uint8_t *p)
+void rtap_line_names(struct rtap_line_job *job, const struct rtap_layer *l, enum rtap_line_field from,
+                     enum rtap_line_field to)
 {
-    const uint8_t *ip = job->pkt->data + job->look.l3;
-    bool v4 = job->look.version == 4;
+    bool ports = from != LF_COUNT, named = job->named;
 
-    if (!job->named) {
-        put_address(job, ip + (v4 ? 12 : 8));
-        if (p != NULL) {
+    if (named && !ports)
+        return;
+    job->named = true;
+    if (!named) {
+        put_address(job, LF_IP_SRC, LF_IPV6_SRC);
+        if (ports)
             LIT(job, ".");
-            rtap_out_dec(&job->out, rtap_be16(p));
-        }
-        LIT(job, " > ");
-        put_address(job, ip + (v4 ? 16 : 24));
-        if (p != NULL) {
-            LIT(job, ".");
-            rtap_out_dec(&job->out, rtap_be16(p + 2));
-        }
-        LIT(job, ": ");
-        job->named = true;
-    } else if (p != NULL) { /* behind extension headers */
-        rtap_out_dec(&job->out, rtap_be16(p));
-        LIT(job, " > ");
-        rtap_out_dec(&job->out, rtap_be16(p + 2));
-        LIT(job, ": ");
     }
+    if (ports)
+        rtap_out_dec(&job->out, rtap_line_value(job, l, from));
+    LIT(job, " > ");
+    if (!named) {
+        put_address(job, LF_IP_DST, LF_IPV6_DST);
+        if (ports)
+            LIT(job, ".");
+    }
+    if (ports)
+        rtap_out_dec(&job->out, rtap_line_value(job, l, to));
+    LIT(job, ": ");
 }
 
-/* Names only; one with a length that can't be ends the list. */
-static void put_options(struct rtap_line_job *job, const uint8_t *p, uint32_t size)
+static void no_ports(struct rtap_line_job *job)
+{
+    rtap_line_names(job, NULL, LF_COUNT, LF_COUNT);
+}
+
+/* ------------------------------------------------------------------ what -v adds */
+
+struct options {
+    struct rtap_line_job *job;
+    unsigned count, depth;
+    uint32_t start; /* of the option, in bits */
+    bool open, complete;
+};
+
+static void put_option(struct options *s, uint32_t kind)
 {
     static const struct {
         uint8_t kind;
@@ -84,75 +98,107 @@ static void put_options(struct rtap_line_job *job, const uint8_t *p, uint32_t si
     } names[] = {{0, "EOL"},    {1, "NOP"},   {7, "RR"},     {68, "timestamp"}, {130, "security"},
                  {131, "LSRR"}, {136, "SID"}, {137, "SSRR"}, {148, "RA"}};
 
-    LIT(job, ", options (");
-    for (uint32_t i = 0; i < size;) {
-        uint32_t len = p[i] < 2 ? 1 : i + 1 < size ? p[i + 1] : 0;
-        size_t n;
+    if (s->count++ > 0)
+        LIT(s->job, ",");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (names[i].kind == kind) {
+            rtap_out_text(&s->job->out, names[i].name);
+            return;
+        }
+    rtap_line_number(s->job, "unknown ", kind);
+}
 
-        for (n = 0; n < sizeof(names) / sizeof(names[0]) && names[n].kind != p[i]; n++)
-            ;
-        if (i > 0)
-            LIT(job, ",");
-        if (n < sizeof(names) / sizeof(names[0])) {
-            rtap_out_text(&job->out, names[n].name);
-        } else {
-            LIT(job, "unknown ");
-            rtap_out_dec(&job->out, p[i]);
-        }
-        if (p[i] == 0)
-            break;
-        if (len == 0 || (p[i] > 1 && len < 2) || len > size - i) {
-            LIT(job, " [bad length ");
-            rtap_out_dec(&job->out, len);
-            LIT(job, "]");
-            break;
-        }
-        i += len;
+static int visit_option(void *context, const struct rtap_item *it)
+{
+    struct options *s = context;
+    const struct rtap_line_fields *f = s->job->fields;
+
+    if (it->kind == RTAP_ITEM_LOOP) {
+        s->depth++;
+    } else if (it->kind == RTAP_ITEM_LOOP_END) {
+        s->complete = --s->depth == 0;
+        return s->complete;
+    } else if (it->kind == RTAP_ITEM_ROUND && s->depth == 1) {
+        s->start = it->bit;
+        s->open = false;
+    } else if (it->decl && it->decl->name == f->name[LN_IP_OPT_TYPE]) {
+        put_option(s, (uint32_t)rtap_item_number(&s->job->ls, it));
+        s->open = true;
+    }
+    return 0;
+}
+
+/* A number of the header at `bit` of the packet; 0 when that is behind its end. */
+static uint32_t number_at(const struct rtap_line_job *job, const struct rtap_decl *d, uint32_t bit, uint32_t end)
+{
+    if (!d || bit + d->bits > end)
+        return 0;
+    return (uint32_t)rtap_decl_number(d, job->pkt->data, bit, d->bits);
+}
+
+/* Names only; one with a length that can't be, at which the walk stopped, ends the list. */
+static void put_options(struct rtap_line_job *job, uint32_t hlen)
+{
+    struct options s = {.job = job, .start = job->ip->off * 8};
+    const struct rtap_decl *type = job->fields->ip_opt_type, *length = job->fields->ip_opt_len;
+    uint32_t end = (job->ip->off + hlen) * 8;
+
+    LIT(job, ", options (");
+    rtap_walk(&job->ls, job->ip, visit_option, &s, NULL);
+    if (!s.complete) {
+        if (!s.open)
+            put_option(&s, number_at(job, type, s.start, end));
+        rtap_line_number(job, " [bad length ", type ? number_at(job, length, s.start + type->bits, end) : 0);
+        LIT(job, "]");
     }
     LIT(job, ")");
 }
 
-static void put_ipv4_block(struct rtap_line_job *job, uint32_t hlen)
+static void put_flags(struct rtap_line_job *job)
 {
-    static const char *const ecn[] = {"", ",ECT(1)", ",ECT(0)", ",CE"};
-    const uint8_t *p = job->pkt->data + job->look.l3;
-    struct rtap_out *o = &job->out;
-    unsigned flags = p[6] >> 5, shown = 0;
-    uint16_t is, want;
+    static const struct {
+        enum rtap_line_field field;
+        const char *name;
+    } flags[] = {{LF_IP_MF, "+"}, {LF_IP_DF, "DF"}, {LF_IP_RB, "rsvd"}};
+    unsigned shown = 0;
 
-    LIT(job, "(tos 0x");
-    rtap_out_hex(o, p[1], 1);
-    rtap_out_text(o, ecn[p[1] & 3]);
-    if (p[8] != 0) {
-        LIT(job, ", ttl ");
-        rtap_out_dec(o, p[8]);
-    }
-    LIT(job, ", id ");
-    rtap_out_dec(o, rtap_be16(p + 4));
-    LIT(job, ", offset ");
-    rtap_out_dec(o, (rtap_be16(p + 6) & 0x1fff) * 8u);
-    LIT(job, ", flags [");
     for (unsigned i = 0; i < 3; i++)
-        if (flags & 1u << i) {
+        if (rtap_line_value(job, job->ip, flags[i].field)) {
             if (shown++ > 0)
                 LIT(job, ", ");
-            rtap_out_text(o, i == 0 ? "+" : i == 1 ? "DF" : "rsvd");
+            rtap_out_text(&job->out, flags[i].name);
         }
     if (shown == 0)
         LIT(job, "none");
+}
+
+static void put_ipv4_block(struct rtap_line_job *job, uint32_t hlen, uint32_t total)
+{
+    static const char *const ecn[] = {"", ",ECT(1)", ",ECT(0)", ",CE"};
+    const struct rtap_layer *l = job->ip;
+    struct rtap_out *o = &job->out;
+    uint32_t proto = rtap_line_value(job, l, LF_IP_PROTO), ttl = rtap_line_value(job, l, LF_IP_TTL), is, wanted;
+
+    LIT(job, "(tos 0x");
+    rtap_out_hex(o, rtap_line_value(job, l, LF_IP_TOS), 1);
+    rtap_out_text(o, ecn[rtap_line_value(job, l, LF_IP_ECN) & 3]);
+    if (ttl != 0)
+        rtap_line_number(job, ", ttl ", ttl);
+    rtap_line_number(job, ", id ", rtap_line_value(job, l, LF_IP_ID));
+    rtap_line_number(job, ", offset ", rtap_line_value(job, l, LF_IP_OFFSET) * 8u);
+    LIT(job, ", flags [");
+    put_flags(job);
     LIT(job, "], proto ");
-    rtap_out_text(o, protocol_name(p[9]));
-    LIT(job, " (");
-    rtap_out_dec(o, p[9]);
-    LIT(job, "), length ");
-    rtap_out_dec(o, job->look.l3_end - (uint32_t)job->look.l3);
-    if (hlen > 20 && rtap_line_left(job, (uint32_t)job->look.l3) >= hlen)
-        put_options(job, p + 20, hlen - 20);
-    if (rtap_look_ip_sum(job->pkt, &job->look, &is, &want) == 0) {
+    rtap_out_text(o, protocol_name((uint8_t)proto));
+    rtap_line_number(job, " (", proto);
+    rtap_line_number(job, "), length ", total);
+    if (hlen > 20 && rtap_line_captured(job, l) >= hlen)
+        put_options(job, hlen);
+    if (rtap_line_sum(job, job->ip, &is, &wanted) == 0) {
         LIT(job, ", bad cksum ");
         rtap_out_hex(o, is, 1);
         LIT(job, " (->");
-        rtap_out_hex(o, want, 1);
+        rtap_out_hex(o, wanted, 1);
         LIT(job, ")!");
     }
     LIT(job, ")\n    ");
@@ -160,196 +206,261 @@ static void put_ipv4_block(struct rtap_line_job *job, uint32_t hlen)
 
 static void put_ipv6_block(struct rtap_line_job *job)
 {
-    const uint8_t *p = job->pkt->data + job->look.l3;
+    const struct rtap_layer *l = job->ip;
     struct rtap_out *o = &job->out;
-    uint32_t word = rtap_be32(p);
+    uint32_t class = rtap_line_value(job, l, LF_IPV6_CLASS), flow = rtap_line_value(job, l, LF_IPV6_FLOW);
+    uint32_t next = rtap_line_value(job, l, LF_IPV6_NEXT);
 
     LIT(job, "(");
-    if ((word >> 20 & 0xff) != 0) {
+    if (class != 0) {
         LIT(job, "class 0x");
-        rtap_out_hex(o, word >> 20 & 0xff, 2);
+        rtap_out_hex(o, class, 2);
         LIT(job, ", ");
     }
-    if ((word & 0xfffff) != 0) {
+    if (flow != 0) {
         LIT(job, "flowlabel 0x");
-        rtap_out_hex(o, word & 0xfffff, 5);
+        rtap_out_hex(o, flow, 5);
         LIT(job, ", ");
     }
-    LIT(job, "hlim ");
-    rtap_out_dec(o, p[7]);
+    rtap_line_number(job, "hlim ", rtap_line_value(job, l, LF_IPV6_HLIM));
     LIT(job, ", next-header ");
-    rtap_out_text(o, protocol_name(p[6]));
-    LIT(job, " (");
-    rtap_out_dec(o, p[6]);
-    LIT(job, ") payload length: ");
-    rtap_out_dec(o, rtap_be16(p + 4));
+    rtap_out_text(o, protocol_name((uint8_t)next));
+    rtap_line_number(job, " (", next);
+    rtap_line_number(job, ") payload length: ", rtap_line_value(job, l, LF_IPV6_LEN));
     LIT(job, ") ");
 }
 
-static void put_ah(struct rtap_line_job *job, const uint8_t *p)
+/* ------------------------------------------------------------------ what follows */
+
+struct chain {
+    struct rtap_layer *l; /* the next layer, NULL: there is none */
+    uint32_t number;      /* its protocol */
+    uint32_t off, end;    /* where it begins, and where IP says that the packet ends;
+                             from there on it may be cut off */
+    bool v6;
+};
+
+static void step(struct rtap_line_job *job, struct chain *c, const struct rtap_layer *from, uint32_t number)
 {
-    LIT(job, "AH(spi=0x");
-    rtap_out_hex(&job->out, rtap_be32(p + 4), 8);
-    LIT(job, "): ");
+    unsigned next = rtap_line_index(job, from) + 1;
+
+    c->l = next < job->ls.count ? &job->ls.at[next] : NULL;
+    c->number = number;
+    c->off = from->off + from->header;
 }
 
-/* The extension headers by name, from `off` to where look.c stopped. False: the line is complete. */
-static bool put_extensions(struct rtap_line_job *job, uint32_t off, uint8_t next)
+/* These say whether all of it is there. */
+static bool put_routing(struct rtap_line_job *job, struct rtap_layer *l)
 {
-    for (int n = 0; job->look.l4 < 0 || off < (uint32_t)job->look.l4; n++) {
-        const uint8_t *p = job->pkt->data + off;
-        uint32_t left = rtap_line_left(job, off), size = 8;
+    bool whole = rtap_line_whole(job, l);
+    uint32_t left;
 
-        if (next == IPPROTO_NONE) {
-            rtap_line_names(job, NULL);
-            LIT(job, "no next header");
-            return false;
-        }
-        if (next != IPPROTO_AH && (job->look.version == 4 || (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING &&
-                                                              next != IPPROTO_FRAGMENT && next != IPPROTO_DSTOPTS)))
-            return true; /* a transport that is cut off */
-        rtap_line_names(job, NULL);
-        if (n == 16) { /* where look.c gave up too */
-            LIT(job, "[too many headers]");
-            return false;
-        }
-        if (left < 8) {
-            rtap_out_text(&job->out, next == IPPROTO_HOPOPTS    ? " [|hbhopt]"
-                                     : next == IPPROTO_ROUTING  ? " [|srcrt]"
-                                     : next == IPPROTO_FRAGMENT ? " [|frag6]"
-                                     : next == IPPROTO_AH       ? " [|ah]"
-                                                                : " [|dstopt]");
-            return false;
-        }
-        switch (next) {
-        case IPPROTO_HOPOPTS:
-            LIT(job, "HBH ");
-            size = (p[1] + 1u) * 8;
-            break;
-        case IPPROTO_DSTOPTS:
-            LIT(job, "DSTOPT ");
-            size = (p[1] + 1u) * 8;
-            break;
-        case IPPROTO_ROUTING:
-            LIT(job, "RT6 (len=");
-            rtap_out_dec(&job->out, p[1]);
-            LIT(job, ", type=");
-            rtap_out_dec(&job->out, p[2]);
-            LIT(job, ", segleft=");
-            rtap_out_dec(&job->out, p[3]);
-            LIT(job, ") ");
-            size = (p[1] + 1u) * 8;
-            break;
-        case IPPROTO_FRAGMENT: {
-            uint32_t end = job->look.l3_end - off;
-
-            LIT(job, "frag (");
-            if (job->style->verbose > 0) {
-                LIT(job, "0x");
-                rtap_out_hex(&job->out, rtap_be32(p + 4), 8);
-                LIT(job, ":");
-            }
-            rtap_out_dec(&job->out, rtap_be16(p + 2) & 0xfff8);
-            LIT(job, "|");
-            rtap_out_dec(&job->out, end - 8);
-            LIT(job, ")");
-            if ((rtap_be16(p + 2) & 0xfff8) != 0)
-                return false;
-            LIT(job, " ");
-            break;
-        }
-        default:
-            put_ah(job, p);
-            size = (p[1] + 2u) * 4;
-            break;
-        }
-        if (size > left) {
-            LIT(job, " [|ext]");
-            return false;
-        }
-        next = p[0];
-        off += size;
-        if (job->look.l4 < 0 && left == size) /* nothing behind it */
-            return true;
+    if (!rtap_line_get(job, l, LF_ROUTING_LEFT, &left)) {
+        CUT(job, "rt6");
+        return false;
     }
-    return true;
+    rtap_line_number(job, "RT6 (len=", rtap_line_value(job, l, LF_ROUTING_LEN));
+    rtap_line_number(job, ", type=", rtap_line_value(job, l, LF_ROUTING_TYPE));
+    rtap_line_number(job, ", segleft=", left);
+    if (whole)
+        LIT(job, ") ");
+    else
+        CUT(job, "rt6");
+    return whole;
 }
 
-static void put_missing(struct rtap_line_job *job)
+static bool put_ah(struct rtap_line_job *job, struct rtap_layer *l)
 {
-    if (job->look.l3_end <= job->pkt->len)
-        return;
-    if (job->look.version == 4)
-        LIT(job, "truncated-ip - ");
+    bool whole = rtap_line_whole(job, l);
+    struct rtap_item spi;
+
+    rtap_line_find(job, l, LN_AH_SPI, LN_AH_SPI, &spi);
+    if (!spi.decl) {
+        CUT(job, "ah");
+        return false;
+    }
+    LIT(job, "AH(spi=0x");
+    rtap_out_hex(&job->out, (uint32_t)rtap_item_number(&job->ls, &spi), 8);
+    if (whole)
+        LIT(job, "): ");
     else
-        LIT(job, "truncated-ip6 - ");
-    rtap_out_dec(&job->out, job->look.l3_end - job->pkt->len);
+        LIT(job, ", [|ah]");
+    return whole;
+}
+
+/* false: it isn't the first one, so nothing follows. */
+static bool put_fragment(struct rtap_line_job *job, const struct rtap_layer *l, uint32_t end)
+{
+    uint32_t offset = rtap_line_value(job, l, LF_FRAGMENT_OFFSET) * 8;
+
+    if (job->style->verbose > 0) {
+        LIT(job, "0x");
+        rtap_out_hex(&job->out, rtap_line_value(job, l, LF_FRAGMENT_ID), 8);
+        LIT(job, ":");
+    }
+    rtap_out_dec(&job->out, offset);
+    rtap_line_number(job, "|", end - (l->off + l->header));
+    LIT(job, ")");
+    if (offset == 0)
+        LIT(job, " ");
+    return offset == 0;
+}
+
+/* Options: their header's name. */
+static bool put_named(struct rtap_line_job *job, struct rtap_layer *l, const char *name, const char *cut)
+{
+    bool whole = rtap_line_whole(job, l);
+
+    rtap_out_text(&job->out, whole ? name : cut);
+    return whole;
+}
+
+/* One extension header; false: the line is complete. */
+static bool put_extension(struct rtap_line_job *job, struct chain *c, enum rtap_line_proto kind)
+{
+    static const char *const cut[] = {[LP_HOPOPTS] = " [|hbhopt]",
+                                      [LP_ROUTING] = " [|rt6]",
+                                      [LP_FRAGMENT] = " [|frag6]",
+                                      [LP_DSTOPTS] = " [|dstopt]",
+                                      [LP_AH] = " [|ah]"};
+    static const enum rtap_line_field next[] = {[LP_HOPOPTS] = LF_HOPOPTS_NEXT,
+                                                [LP_ROUTING] = LF_ROUTING_NEXT,
+                                                [LP_FRAGMENT] = LF_FRAGMENT_NEXT,
+                                                [LP_DSTOPTS] = LF_DSTOPTS_NEXT,
+                                                [LP_AH] = LF_AH_NEXT};
+    struct rtap_layer *l = c->l;
+    bool go_on;
+
+    no_ports(job);
+    if (!l || !rtap_line_is(job, l, kind)) {
+        rtap_out_text(&job->out, job->ls.count == RTAP_LAYERS_MAX ? "[too many headers]" : cut[kind]);
+        return false;
+    }
+    switch (kind) {
+    case LP_HOPOPTS: go_on = put_named(job, l, "HBH ", cut[kind]); break;
+    case LP_DSTOPTS: go_on = put_named(job, l, "DSTOPT ", cut[kind]); break;
+    case LP_ROUTING: go_on = put_routing(job, l); break;
+    case LP_FRAGMENT: go_on = put_named(job, l, "frag (", cut[kind]) && put_fragment(job, l, c->end); break;
+    default: go_on = put_ah(job, l); break;
+    }
+    step(job, c, l, rtap_line_value(job, l, next[kind]));
+    return go_on;
+}
+
+/* Extension headers by name, then the transport. */
+static void put_chain(struct rtap_line_job *job, struct chain *c)
+{
+    const struct rtap_line_fields *f = job->fields;
+
+    for (;;) {
+        const struct rtap_proto *p = rtap_engine_lookup(job->style->engine, f->ip_proto, c->number);
+        enum rtap_line_proto kind = LP_COUNT;
+
+        if (c->number == IPPROTO_NONE) {
+            no_ports(job);
+            LIT(job, "no next header");
+            return;
+        }
+        if (p && p == f->proto[LP_AH])
+            kind = LP_AH;
+        for (unsigned i = LP_HOPOPTS; p && c->v6 && i <= LP_DSTOPTS; i++)
+            if (p == f->proto[i])
+                kind = i;
+        if (kind == LP_COUNT)
+            break;
+        if (!put_extension(job, c, kind))
+            return;
+    }
+    rtap_line_transport(job, (struct rtap_line_span){c->l, c->number, c->end > c->off ? c->end - c->off : 0});
+}
+
+static void put_missing(struct rtap_line_job *job, const char *text, uint32_t end)
+{
+    if (end <= job->pkt->len)
+        return;
+    rtap_line_number(job, text, end - job->pkt->len);
     LIT(job, " bytes missing! ");
 }
 
-static void put_ipv4(struct rtap_line_job *job)
+static void put_ipv4(struct rtap_line_job *job, struct rtap_layer *l)
 {
-    const uint8_t *p = job->pkt->data + job->look.l3;
-    uint32_t hlen = (p[0] & 15) * 4u, total;
+    struct chain c;
+    uint32_t hlen, total;
 
-    if (job->look.version == 0) {
-        LIT(job, "IP version ");
-        rtap_out_dec(&job->out, p[0] >> 4);
-        LIT(job, " (invalid)");
-        return;
-    }
     if (!job->style->link)
         LIT(job, "IP ");
-    if (job->pkt->caplen - (uint32_t)job->look.l3 < 20) {
+    if (!rtap_line_bytes(job, l, LF_IP_DST, 4)) {
         CUT(job, "ip");
         return;
     }
-    total = job->look.l3_end - (uint32_t)job->look.l3;
+    hlen = rtap_line_value(job, l, LF_IP_HLEN);
+    total = rtap_line_value(job, l, LF_IP_LEN);
+    if (total == 0)
+        total = job->pkt->len - l->off;
     if (hlen < 20) {
-        LIT(job, "bad-hlen ");
-        rtap_out_dec(&job->out, hlen);
+        rtap_line_number(job, "bad-hlen ", hlen);
         return;
     }
     if (total < hlen) {
-        LIT(job, "bad-len ");
-        rtap_out_dec(&job->out, total);
+        rtap_line_number(job, "bad-len ", total);
         return;
     }
-    put_missing(job);
+    put_missing(job, "truncated-ip - ", l->off + total);
     if (job->style->verbose > 0)
-        put_ipv4_block(job, hlen);
-    if (job->look.later_fragment) {
-        rtap_line_names(job, NULL);
-        LIT(job, "ip-proto-");
-        rtap_out_dec(&job->out, p[9]);
-    } else if (p[9] != IPPROTO_AH || put_extensions(job, (uint32_t)job->look.l3 + hlen, p[9])) {
-        rtap_line_transport(job);
+        put_ipv4_block(job, hlen, total);
+    if (rtap_line_value(job, l, LF_IP_OFFSET) != 0) {
+        no_ports(job);
+        rtap_line_number(job, "ip-proto-", rtap_line_value(job, l, LF_IP_PROTO));
+        return;
     }
+    step(job, &c, l, rtap_line_value(job, l, LF_IP_PROTO));
+    c.off = l->off + hlen;
+    c.end = l->off + total;
+    c.v6 = false;
+    put_chain(job, &c);
 }
 
-void rtap_line_ip(struct rtap_line_job *job)
+static void put_ipv6(struct rtap_line_job *job, struct rtap_layer *l)
 {
-    const uint8_t *p = job->pkt->data + job->look.l3;
+    struct chain c;
 
-    if (job->look.ethertype == ETH_P_IP) {
-        put_ipv4(job);
-        return;
-    }
     if (!job->style->link)
         LIT(job, "IP6 ");
-    if (job->look.version == 0) {
-        LIT(job, "version error: ");
-        rtap_out_dec(&job->out, p[0] >> 4);
-        LIT(job, " != 6");
-        return;
-    }
-    if (job->pkt->caplen - (uint32_t)job->look.l3 < 40) {
+    if (!rtap_line_bytes(job, l, LF_IPV6_DST, 16)) {
         CUT(job, "ip6");
         return;
     }
-    put_missing(job);
+    step(job, &c, l, rtap_line_value(job, l, LF_IPV6_NEXT));
+    c.end = l->end;
+    c.v6 = true;
+    if (c.l && rtap_line_is(job, c.l, LP_HOPOPTS) && rtap_line_value(job, l, LF_IPV6_LEN) == 0)
+        c.end = c.l->end; /* that of a jumbogram */
+    put_missing(job, "truncated-ip6 - ", c.end);
     if (job->style->verbose > 0)
         put_ipv6_block(job);
-    if (put_extensions(job, (uint32_t)job->look.l3 + 40, p[6]))
-        rtap_line_transport(job);
+    put_chain(job, &c);
+}
+
+void rtap_line_ip(struct rtap_line_job *job, struct rtap_layer *l, bool v6)
+{
+    enum rtap_line_field field = v6 ? LF_IPV6_VERSION : LF_IP_VERSION;
+    uint32_t version;
+
+    if (!rtap_line_get(job, l, field, &version) && !rtap_line_read_as(job, l, field, &version))
+        version = v6 ? 6 : 4; /* not even that was captured */
+    if (version == (v6 ? 6 : 4)) {
+        job->ip = l;
+        if (v6)
+            put_ipv6(job, l);
+        else
+            put_ipv4(job, l);
+    } else if (v6) {
+        if (!job->style->link)
+            LIT(job, "IP6 ");
+        rtap_line_number(job, "version error: ", version);
+        LIT(job, " != 6");
+    } else {
+        rtap_line_number(job, "IP version ", version);
+        LIT(job, " (invalid)");
+    }
 }

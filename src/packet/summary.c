@@ -72,5 +72,7 @@ bool rtap_layer_summary(const struct rtap_layers *ls, struct rtap_layer *l, stru
         default: rtap_walk(ls, l, visit, &s, NULL); break;
         }
     }
+    if (l->flags & RTAP_LAYER_MALFORMED)
+        rtap_out_text(out, " [malformed]");
     return true;
 }

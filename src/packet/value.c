@@ -209,9 +209,8 @@ void rtap_name_text(const uint8_t *base, uint32_t cap, uint32_t origin, uint32_t
     const char *bad = NULL;
     bool first = true;
 
-    rtap_name_length(base, cap, origin, at, &bad);
-    if (bad) {
-        rtap_out_text(o, strstr(bad, "loop") ? "<Name contains a pointer that loops>" : "<Invalid name>");
+    if (rtap_name_length(base, cap, origin, at, &bad) == 0 || bad) {
+        rtap_out_text(o, bad && strstr(bad, "loop") ? "<Name contains a pointer that loops>" : "<Invalid name>");
         return;
     }
     while (at < cap && base[at]) {
@@ -299,6 +298,12 @@ static void text_protocols(const struct rtap_layers *ls, struct rtap_out *o)
     }
 }
 
+/* A difference of times; one that 64 bits can't hold wraps. */
+static int64_t since(int64_t t, int64_t first)
+{
+    return (int64_t)((uint64_t)t - (uint64_t)first);
+}
+
 static void text_frame(const struct rtap_layers *ls, const struct rtap_item *it, struct rtap_out *o)
 {
     const struct rtap_pkt *pkt = ls->pkt;
@@ -309,8 +314,8 @@ static void text_frame(const struct rtap_layers *ls, const struct rtap_item *it,
         text_when(floor_div(t, 1000000000), (uint32_t)(t - floor_div(t, 1000000000) * 1000000000), true, o);
         break;
     case RTAP_FRAME_TIME_EPOCH: text_interval(t, o); break;
-    case RTAP_FRAME_TIME_RELATIVE: text_interval(t - ls->frame->first, o); break;
-    case RTAP_FRAME_TIME_DELTA: text_interval(t - ls->frame->previous, o); break;
+    case RTAP_FRAME_TIME_RELATIVE: text_interval(since(t, ls->frame ? ls->frame->first : t), o); break;
+    case RTAP_FRAME_TIME_DELTA: text_interval(since(t, ls->frame ? ls->frame->previous : t), o); break;
     case RTAP_FRAME_PROTOCOLS: text_protocols(ls, o); break;
     case RTAP_FRAME_INTERFACE_NAME:
         rtap_out_escaped(o, pkt->ifname ? pkt->ifname : "", pkt->ifname ? strlen(pkt->ifname) : 0);
@@ -509,9 +514,12 @@ void rtap_item_text(const struct rtap_layers *ls, const struct rtap_item *it, st
         rtap_name_text(ls->pkt->data, stop, it->origin, it->bit / 8, o);
         break;
     }
-    case RTAP_TIME: text_when((int64_t)rtap_load_bits(ls->pkt->data, it->bit, d->bits), 0, false, o); break;
-    case RTAP_NTP: text_ntp(rtap_load_bits(ls->pkt->data, it->bit, 64), o); break;
-    case RTAP_SECONDS: text_interval((int64_t)rtap_item_number(ls, it) * 1000000000, o); break;
+    case RTAP_TIME: text_when(rtap_item_number(ls, it), 0, false, o); break;
+    case RTAP_NTP: text_ntp((uint64_t)rtap_item_number(ls, it), o); break;
+    case RTAP_SECONDS:
+        rtap_out_dec(o, (uint64_t)rtap_item_number(ls, it));
+        rtap_out_text(o, ".000000000");
+        break;
     case RTAP_FLOAT:
     case RTAP_FIXED: text_float(ls, it, o); break;
     default: text_string(p, n, d->flags & RTAP_DECL_ASCII, o); break;

@@ -107,7 +107,7 @@ static void limit(struct rtap_walk_state *w, const struct rtap_op *op)
         rtap_walk_truncated(w);
         return;
     }
-    if (v < 0 || v * 8 > (int64_t)ev->region - ev->pos) {
+    if (v < 0 || v > INT32_MAX || v * 8 > (int64_t)ev->region - ev->pos) {
         if (v > 0 && v < 0xffffff && w->cap < ev->region && ev->pos + v * 8 > w->cap) {
             rtap_walk_truncated(w);
             return;
@@ -156,6 +156,11 @@ static void at(struct rtap_walk_state *w, const struct rtap_op *op)
     struct rtap_walk_frame *f;
 
     if (!value_of(w, op->b, &from) || !value_of(w, op->c, &size)) {
+        rtap_walk_truncated(w);
+        return;
+    }
+    if (from >= 0 && size >= 0 && from < 0xffffff && size < 0xffffff && w->cap < ev->region && (from + size) * 8 > w->cap &&
+        (from + size) * 8 <= ev->region) {
         rtap_walk_truncated(w);
         return;
     }
@@ -339,6 +344,11 @@ static void run(struct rtap_walk_state *w)
     while (w->pc >= 0) {
         const struct rtap_op *op = &p->ops[w->pc++];
 
+        if (w->ev->cost) { /* of checksums */
+            w->budget -= w->ev->cost < w->budget ? w->ev->cost : w->budget;
+            w->ev->cost = 0;
+        }
+
         if (w->budget-- == 0) {
             rtap_walk_malformed(w, "it has more parts than are looked at");
             return;
@@ -394,6 +404,8 @@ int rtap_walk(const struct rtap_layers *ls, struct rtap_layer *l, rtap_visit vis
         rtap_eval_init(ev, ls, l, rtap_layer_below(ls, l));
     }
     memset(ev->regs, 0, sizeof(ev->regs));
+    ev->walked = true;
+    ev->cost = 0;
     if (ev->region < l->header * 8) /* what it says of its length can't be: its header is read all the same */
         ev->region = l->header * 8;
     w.cap = ev->cap * 8;
@@ -413,6 +425,8 @@ int rtap_walk(const struct rtap_layers *ls, struct rtap_layer *l, rtap_visit vis
     w.item.bit = l->off * 8;
     w.item.bits = 0;
     w.item.kind = RTAP_ITEM_VALUE;
+    w.item.number = 0;
+    w.item.origin = l->off;
     w.depth = 0;
     w.origin = 0;
     w.pc = 0;

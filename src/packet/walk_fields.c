@@ -12,6 +12,10 @@ uint32_t rtap_name_length(const uint8_t *base, uint32_t cap, uint32_t origin, ui
     for (unsigned labels = 0;; labels++) {
         uint8_t n;
 
+        if (labels > 128) { /* 127 labels, or pointers to pointers */
+            *bad = "a name of too many parts";
+            return length;
+        }
         if (at >= cap)
             return jumped ? (*bad = "a name runs out of the message", length) : 0;
         n = base[at];
@@ -89,7 +93,7 @@ static bool measure(struct rtap_walk_state *w, const struct rtap_op *op, const s
         *skip *= 8;
     } else if (d->type == RTAP_NAME) {
         *bits = rtap_name_length(ev->base, stop / 8, w->origin, at, &bad) * 8;
-        w->budget -= w->budget < 30 ? w->budget : 30; /* up to 127 labels */
+        w->budget -= w->budget < 60 ? w->budget : 60; /* up to 128 parts */
         if (bad)
             rtap_walk_malformed(w, bad);
         if (*bits == 0) {
@@ -117,6 +121,11 @@ static bool measure(struct rtap_walk_state *w, const struct rtap_op *op, const s
     } else {
         *bits = rest * 8;
     }
+    if (op->c < 0 && !ev->soft && w->depth > 0 && w->cap < ev->region && !*skip && d->type != RTAP_NAME &&
+        ev->pos + *bits >= w->cap) { /* what there is of it would look whole */
+        rtap_walk_truncated(w);
+        return false;
+    }
     return true;
 }
 
@@ -125,7 +134,7 @@ static int64_t number_of(const struct rtap_walk_state *w, const struct rtap_decl
 {
     const uint8_t *p = w->ev->base + (w->item.bit / 8 - w->layer->off);
 
-    if (d->type == RTAP_BER && *p == 0x80) /* indefinite: what is left */
+    if (d->type == RTAP_BER && w->item.bits && *p == 0x80) /* indefinite: what is left */
         return ((int64_t)w->ev->region - w->ev->pos) / 8;
     if (d->type >= RTAP_DECIMAL && d->type <= RTAP_VARINT)
         return rtap_item_number(w->ev->layers, &w->item);
@@ -144,6 +153,16 @@ static void keep(struct rtap_walk_state *w, const struct rtap_decl *d)
         w->ev->regs[d->reg] = number_of(w, d);
 }
 
+/* What lies inside of a field that is cut off follows; the field itself isn't shown. */
+static void enter_cut(struct rtap_walk_state *w, uint32_t bits)
+{
+    w->layer->flags |= RTAP_LAYER_TRUNCATED;
+    w->item.bit = w->layer->off * 8 + w->ev->pos;
+    w->item.bits = bits;
+    w->item.kind = RTAP_ITEM_FIELD;
+    w->ev->pos += bits;
+}
+
 void rtap_walk_field(struct rtap_walk_state *w, const struct rtap_op *op)
 {
     struct rtap_eval *ev = w->ev;
@@ -160,7 +179,10 @@ void rtap_walk_field(struct rtap_walk_state *w, const struct rtap_op *op)
         return;
     }
     if (ev->pos + bits > w->cap) {
-        rtap_walk_truncated(w);
+        if (ev->partial && ev->proto->ops[w->pc].code == RTAP_OP_SUB)
+            enter_cut(w, bits + skip);
+        else
+            rtap_walk_truncated(w);
         return;
     }
     if ((d->type == RTAP_IPV4 && bits > 32) || (d->type == RTAP_IPV6 && bits > 128)) {

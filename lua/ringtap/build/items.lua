@@ -140,9 +140,12 @@ end
 
 local function body_of(w, it, node, body)
     if it.size then
-        local regs = registers(w, it.size)
+        local regs, from = registers(w, it.size), w.pos
         local n = region(w, body, node, is_coarse(w, it.size))
+        local behind = w.pos
+        w.pos = from -- where the size is read from: $here
         local pad = solve.relate(w, it.size, n, regs)
+        w.pos = behind
         if pad > 0 then
             w.pos = w.pos + pad * 8
             w:reach(w.pos)

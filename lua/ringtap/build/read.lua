@@ -467,7 +467,8 @@ end
 
 --- Read a layer. bytes: from its first on, as many as the layer below leaves; layer: its len, header, start, wire,
 -- link, parent_len, under, passed, inner_end; soft: it may go on elsewhere. The scope, the bits that were walked, and
--- how to work out expressions; nil: it isn't what its table says.
+-- how to work out expressions; nil: it isn't what its table says (the rest then as far as it was read, and as the
+-- fourth value the scope).
 function M.layer(p, bytes, layer, soft)
     local r = {
         p = p, bytes = bytes, layer = layer, cap = #bytes, pos = 0, regs = {}, index = 0, origin = 0, depth = 0,
@@ -486,7 +487,7 @@ function M.layer(p, bytes, layer, soft)
             if err ~= WRONG then
                 error(err, 0)
             end
-            return nil
+            return nil, r.pos, r.env, root
         end
         if r.at then -- writing stops before the same item
             r.at_scope.halts = { [r.at] = r.at_scope.passed[r.at] }

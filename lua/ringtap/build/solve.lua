@@ -379,16 +379,8 @@ end
 -- ---------------------------------------------------------------- what follows
 
 local function keys_of(p, name)
-    local keys = p.def.on and p.def.on[name]
-    if p.port_list and keys ~= nil then
-        for _, bound in ipairs(p.bound) do
-            if bound == name then
-                keys = p.port_list
-            end
-        end
-    end
     local list = {}
-    for _, key in ipairs(type(keys) == "table" and keys or { keys }) do
+    for _, key in ipairs(p.places[name] or {}) do
         if core._bound(name, key) == p.name then
             list[#list + 1] = key
         end

@@ -4,6 +4,7 @@
 local protocol = require "ringtap.protocol"
 local encode = require "ringtap.build.encode"
 local value = require "ringtap.build.value"
+local opaque = require "ringtap.build.opaque"
 
 local M = {}
 
@@ -59,6 +60,16 @@ function M.crc32c(s)
     return (">I4"):unpack(("<I4"):pack(~crc & 0xffffffff))
 end
 
+-- What tells of a layer in buffer where fields are and what expressions come to. `stop`: where it ends.
+local function reader(buffer, layer, stop)
+    local w = layer.result.walk
+    if layer.opaque then
+        return layer.p and opaque.reading(layer, buffer:sub(layer.offset + 1, stop), layer.offset)
+    end
+    return w and { slot = function(_, name) return encode.slot(w, name) end,
+        eval = function(_, e) return encode.eval(w, e) end }
+end
+
 local function field(buffer, layer, name)
     if layer.opaque then
         for _, item in ipairs(layer.items) do
@@ -73,13 +84,39 @@ local function field(buffer, layer, name)
     return s and buffer:sub(layer.offset + s.bit // 8 + 1, layer.offset + (s.bit + s.bits + 7) // 8)
 end
 
+-- A source route that isn't used up ends with the last destination, which is what checksums cover.
+local function last_destination(buffer, layer)
+    local last
+    local function note(bit, bits)
+        last = bits == 32 and math.max(last or 0, bit) or last
+    end
+    if layer.opaque then
+        for _, item in ipairs(layer.items) do
+            if item.name == "ip.src_rt" and item.kind == "field" then
+                note(item.bit - layer.off * 8, item.bits)
+            end
+        end
+    else
+        local w = layer.result.walk
+        for _, s in ipairs(w and w.slots or {}) do
+            if s.f.name == "ip.src_rt" and s.pass == w.pass then
+                note(s.bit, s.bits)
+            end
+        end
+    end
+    if last then
+        return buffer:sub(layer.offset + last // 8 + 1, layer.offset + last // 8 + 4)
+    end
+    return field(buffer, layer, "ip.dst")
+end
+
 -- The pseudo header for layers[i], or nil where no IP is below.
 local function pseudo(buffer, layers, i, length, number)
     for j = i - 1, 1, -1 do
         local below = layers[j]
         local name = below.p and below.p.name
         if name == "ip" then
-            local src, dst = field(buffer, below, "ip.src"), field(buffer, below, "ip.dst")
+            local src, dst = field(buffer, below, "ip.src"), last_destination(buffer, below)
             local proto = number or (field(buffer, below, "ip.proto") or "\0"):byte()
             return src and dst and src .. dst .. (">I4I4"):pack(proto, length)
         elseif name == "ipv6" then
@@ -106,11 +143,12 @@ end
 local function ends(buffer, layers)
     local bound = #buffer
     for _, layer in ipairs(layers) do
-        local p, w = layer.p, layer.result.walk
+        local p = layer.p
         local stop = math.min(layer.offset + layer.result.len, bound)
-        if w and p.total and not (p.untold and (encode.eval(w, p.untold) or 0) ~= 0)
-            and not (p.guessed and (encode.eval(w, p.guessed) or 0) ~= 0) then
-            local total = encode.eval(w, p.total)
+        local r = p and p.total and reader(buffer, layer, stop)
+        if r and not (p.untold and (r:eval(p.untold) or 0) ~= 0)
+            and not (p.guessed and (r:eval(p.guessed) or 0) ~= 0) then
+            local total = r:eval(p.total)
             if total and total >= layer.result.into and layer.offset + total < stop then
                 stop = layer.offset + total
             end
@@ -120,12 +158,14 @@ local function ends(buffer, layers)
 end
 M.ends = ends
 
--- The sum of layers[i] in buffer: { key = what it depends on, value =, slot = }, or nil where there is none.
+-- The sum of layers[i] in buffer: { key = what it depends on, value =, slot =, part = bytes that it covers aren't
+-- there }, or nil where there is none.
 local function work_out(buffer, layers, i)
     local layer = layers[i]
-    local p, w = layer.p, layer.result.walk
+    local p = layer.p
     local c = p.checksum
-    local s = encode.slot(w, protocol.full_name(p, c.field))
+    local r = reader(buffer, layer, layer.stop)
+    local s = r and r:slot(protocol.full_name(p, c.field))
     if not s or s.bit % 8 ~= 0 or s.bits % 8 ~= 0 or s.bits == 0 then
         return nil
     end
@@ -133,7 +173,7 @@ local function work_out(buffer, layers, i)
         if not e then
             return otherwise
         end
-        return encode.eval(w, e)
+        return r:eval(e)
     end
     if c.when and (number(c.when) or 0) == 0 then
         return nil
@@ -146,12 +186,13 @@ local function work_out(buffer, layers, i)
     if not from or not to or from < 0 or from > to then
         return nil
     end
+    local part = to > len
     to = math.min(to, len)
     if type(c.sum) == "function" then
-        return { key = bytes, value = c.sum(bytes), slot = s }
+        return { key = bytes, value = c.sum(bytes), slot = s, part = part }
     elseif c.sum == "crc32c" then
-        local part = bytes:sub(from + 1, to)
-        return { key = part, value = M.crc32c(part), slot = s }
+        local bytes_in = bytes:sub(from + 1, to)
+        return { key = bytes_in, value = M.crc32c(bytes_in), slot = s, part = part }
     end
     local covered
     local skip_from, skip_to = number(c.skip_from), number(c.skip_to)
@@ -172,7 +213,7 @@ local function work_out(buffer, layers, i)
     if sum == 0 and c.zero_is_ones then
         sum = 0xffff
     end
-    return { key = covered, value = sum, slot = s, inet = true }
+    return { key = covered, value = sum, slot = s, inet = true, part = part }
 end
 
 -- RFC 1624: what a sum over bytes that aren't all there becomes when some of them change.
@@ -184,7 +225,7 @@ end
 function M.put(buffer, layers, i, mode)
     local layer = layers[i]
     local c = layer.p.checksum
-    if not c or layer.opaque then
+    if not c then
         return buffer
     end
     local r = work_out(buffer, layers, i)
@@ -199,18 +240,20 @@ function M.put(buffer, layers, i, mode)
     if node then
         local was = value.number(s.f, node.raw, node.bits)
         local before = layer.sum
-        if c.zero_is_none and was == 0 or mode == "force" and layer.cut then
+        local cut = layer.cut or r.part
+        if c.zero_is_none and was == 0 or mode == "force" and cut then
             return buffer
         elseif mode ~= "force" and before then
             if before.key == r.key then
                 return buffer
-            elseif layer.cut then
+            elseif cut then
                 if not r.inet then
                     return buffer
                 end
                 v = moved(was, before.key, r.key)
+                v = v == 0 and c.zero_is_ones and 0xffff or v
             end
-        elseif layer.cut then
+        elseif cut then
             return buffer
         end
     end

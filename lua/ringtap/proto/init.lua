@@ -12,7 +12,7 @@ local carriers = {
 -- them
 local leaves = {
     "data", "netlink", "ieee80211", "arp", "lldp", "lcp", "igmp", "sctp", "wireguard", "quic", "dns", "dhcp", "dhcpv6",
-    "ntp", "snmp", "tftp", "syslog", "rtp", "rtcp", "sip", "http", "tls", "bgp", "ospf", "bfd", "vrrp", "hsrp",
+    "ntp", "snmp", "tftp", "syslog", "rtp", "rtcp", "sip", "http", "tls", "bgp", "ospf", "bfd", "vrrp", "hsrp", "dccp",
 }
 
 local M = {}

@@ -112,8 +112,8 @@ return {
     header = "hdr_len",
     total = "len",
     guessed = "len == 0",
-    accept = "version == 4",
     check = {
+        { "version == 4", "its version is not 4" },
         { "hdr_len >= 20", "header length below 20" },
     },
     next = {

@@ -288,7 +288,7 @@ local ipv6 = {
     total = "plen + 40", untold = jumbo,
     -- without a length and without that option it was left to the network card, unless there is nothing but padding
     guessed = "plen == 0 && nxt != 59 && $len > 46 && !(" .. jumbo .. ")",
-    accept = "version == 6",
+    check = { { "version == 6", "its version is not 6" } },
     next = {
         { "ipv6.hopopts", when = "nxt == 0", pass = "plen == 0" },
         { table = "ip.proto", key = "nxt" },

@@ -196,7 +196,7 @@ for short, name in pairs {
     headers[short] = headers[name]
 end
 
-local looks_like = '$line("SIP/2.0") && $u8(0) >= 0x41'
+local looks_like = '$u8(0) >= 0x41 && $line("SIP/2.0")'
 
 return {
     name = "sip", title = "Session Initiation Protocol",

@@ -15,7 +15,7 @@ return {
     { "dstport", 16, "Destination Port", also = "port" },
     { "length", 16, "Length" },
     { "checksum", 16, "Checksum", base = "hex" },
-    { "checksum.status", value = "checksum == 0 && !$under(ip) ? 4 : $checksum", values = {
+    { "checksum.status", value = "checksum == 0 && $ip == 6 ? 4 : $checksum", values = {
         [0] = "Bad", [1] = "Good", [2] = "Unverified", [3] = "Not present", [4] = "Illegal",
     } },
     { "payload", "bytes", "Payload", when = "$payload > 0 && $rest > 0", overlay = true },

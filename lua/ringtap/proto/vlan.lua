@@ -55,7 +55,10 @@ return {
             { "svid", 12, "ID", when = "$u16(2) == 0x88a8 && !$under(ieee8021ad)" },
             { "cvid", 12, "ID", when = "$under(ieee8021ad)" },
         } },
-        { "_word", 16 },
+        { "_word", 16, overlay = true },
+        { "len", 16, "Length", when = "_word <= 1500", overlay = true, hidden = true },
+        { "etype", 16, "Type", base = "hex", when = "_word > 1500", overlay = true, hidden = true },
+        { "_", 16 },
         behind ".eth.trailer",
     },
 }

@@ -32,8 +32,8 @@ return {
     name = "wg", title = "WireGuard Protocol",
     on = { ["udp.port"] = {} },
     guess = {
-        udp = "$le32(0) == 4 ? $len >= 32 : $le32(0) == 1 ? $len == 148 : $le32(0) == 2 ? $len == 92 : " ..
-            "$le32(0) == 3 && $len == 64",
+        udp = "$u16(2) == 0 && ($le32(0) == 4 ? $len >= 32 : $le32(0) == 1 ? $len == 148 : " ..
+            "$le32(0) == 2 ? $len == 92 : $le32(0) == 3 && $len == 64)",
     },
     header = "$len",
     line = {

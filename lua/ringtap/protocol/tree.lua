@@ -176,6 +176,9 @@ local function normal_field(p, where, item)
         fail(where, "type '%s' has its own size", tostring(kind))
     end
     f.size = parse(where, item.size)
+    if (f.type == "uint" or f.type == "int") and f.size and f.size.k and (f.size.k < 1 or f.size.k > 8) then
+        fail(where, "an integer has 1 to 8 bytes, not %d", f.size.k)
+    end
     f.digits, f.point = item.digits or item.point, item.point
     local sum = p.def.checksum and p.def.checksum.sum
     if item.value == "$checksum" and type(sum) == "function" then

@@ -40,11 +40,14 @@ where(p, condition)
     where(p, 'tcp.payload contains "GET"')              text, or bytes: contains 00:1b:2c
     where(p, 'dns.qry.name matches "%.org$"')           a Lua pattern
     where(p, 'arp.opcode == "reply"')                   a value by its name
+    where(p, "tcp.port in {80, 443, 8000..8010}")       one of these, or not in {...}
+    where(p, 'frame.time > "2023-11-14 22:13:30.5"')    local time; with Z behind it UTC
     where(p, "frame.number > 10 and frame.len >= 1000")
     where(p, function(pkt) return pkt.len > 100 end)
 
-== ~= < <= > >= contains matches, and or not ( ). A field that is there several times is compared each time: == is
-true for any of them, ~= when none is equal. p:filter is the same as p:where.]] },
+== ~= < <= > >= contains matches in, and or not ( ). A field that is there several times is compared each time: == is
+true for any of them, ~= and != when none is equal (tshark's own ~= is true when any is unequal). p:filter is the same
+as p:where.]] },
     { "count", 'count(p, "ip.src")', "how often each value occurs", [[
 count(p, field [, field ...])
 
