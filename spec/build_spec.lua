@@ -222,6 +222,59 @@ describe("builders", function()
         fails("ip.ttl: 256 doesn't fit", function() q.ip.ttl = 256 end)
     end)
 
+    it("take the parts of a field in a table", function()
+        assert.equal(0x002, tcp { flags = { syn = true } } ["tcp.flags"])
+        assert.equal(0x012, tcp { flags = { ["flags.syn"] = true, ["tcp.flags.ack"] = 1 } } ["tcp.flags"])
+        assert.equal(3, ip { dsfield = { dscp = 3 } } ["ip.dsfield"] >> 2)
+        fails("tcp.flags has no part 'bogus': it has ack, ", tcp, { flags = { bogus = true } })
+        fails("tcp.flags has no part 'snn' %(did you mean 'syn'%?%)", tcp, { flags = { snn = true } })
+        fails("tcp.flags: values by the names of its parts, or a list", tcp, { flags = { 1, syn = true } })
+        fails("tcp.dstport: a value, or a list of them, not a table with 'x'", tcp, { dstport = { x = 1 } })
+        fails("tcp.flags: a number, not true", tcp, { flags = true })
+        fails("tcp has no field 'syn' %(did you mean 'flags.syn'%?%)", tcp, { syn = true })
+        local q = frame() / tcp { flags = 0x10 }
+        q.tcp.flags = { syn = true }
+        assert.equal(0x12, q["tcp.flags"])
+        q.tcp = { flags = { ack = false } }
+        assert.equal(0x02, q["tcp.flags"])
+        fails("tcp has no field 'syn' %(did you mean 'flags.syn'%?%)", function() q.tcp.syn = true end)
+    end)
+
+    it("take an option by the name of what it holds", function()
+        local q = tcp { options = { { mss = 1460 }, { wscale = 7 } } }
+        assert.equal(unhex "020405b4 03030700", q:bytes():sub(-8))
+        fails("give 'options.timestamp.tsecr', 'options.timestamp.tsval'", tcp, { options = { { timestamp = 3 } } })
+        fails("tcp.options.nop: .-: give 'option_kind'", tcp, { options = { { nop = true } } })
+    end)
+
+    it("don't stand upon nil, which a misspelt name is", function()
+        fails("can be carried, not nil %(is a name misspelt%?%)", function() return eth {} / nil end)
+        fails("can be carried, not nil", function() return nil / eth {} end)
+        assert.equal(19, #(eth {} / 5))
+    end)
+
+    it("forget what was given when it is set to nil, in lists too", function()
+        local q = frame() / udp { dstport = 53 } / dns { queries = { { name = "a.example" } } }
+        q["dns.qry.name"] = nil
+        assert.equal("<Root>", q["dns.qry.name"])
+    end)
+
+    it("are of protocols that there are", function()
+        fails("there is no protocol 'ipp' %(did you mean 'ip'%?%)", function() return proto.ipp end)
+        fails("there is no protocol 'ipv6.rooting' %(did you mean 'ipv6.routing'", function()
+            return proto["ipv6.rooting"]
+        end)
+        assert.is_nil(ringtap.ipp)
+        local q = frame6() / proto["ipv6.hopopts"] {} / udp {}
+        assert.equal(q:bytes(), assert(load("return " .. tostring(q), "text", "t", ringtap))():bytes())
+    end)
+
+    it("are of the link type of what comes first", function()
+        local inner = (ip { src = "192.0.2.1" } / udp {}):packet():edit()
+        local q = eth {} / inner
+        assert.same({ 1, "192.0.2.1" }, { q:packet().linktype, q["ip.src"] })
+    end)
+
     it("have lists", function()
         local q = frame() / tcp { dstport = 1, options = { { mss_val = 1460 }, { option_kind = 1 } } }
         local list = q:list "tcp.options"

@@ -297,6 +297,62 @@ describe("a change", function()
         assert.equal(answer():bytes(), q:bytes())
     end)
 
+    it("refuses nil for what can't be taken away", function()
+        local q = edit(answer())
+        fails("dns.a: a field of a packet can't be taken away, .- can: q.dns.answers%[2%] = nil", function()
+            q["dns.a"] = nil
+        end)
+        fails("dns.qry.name: .- q.dns.queries%[2%] = nil", function() q["dns.qry.name"] = nil end)
+        fails("dns.a: .- an element of 'answers' can", function() q.dns.answers[2].a = nil end)
+        fails("ip.ttl: a field of a packet can't be taken away$", function() q["ip.ttl"] = nil end)
+        fails("dns.answers: a list can't be taken away: give {}", function() q["dns.answers"] = nil end)
+        local before = q["dns.a"]
+        q["dns.a"], q["ip.len"], q["udp.checksum"] = "192.0.2.77", nil, nil
+        q["dns.a"] = nil -- what was given can
+        assert.equal(before, q["dns.a"])
+        assert.equal(answer():bytes(), q:bytes())
+    end)
+
+    it("tells elements of lists from layers", function()
+        local q = edit(answer())
+        fails("there is no 'dns.a#2' in it: #N means the N%-th layer that has it, .- q.dns.answers%[2%].a", function()
+            q["dns.a#2"] = "192.0.2.8"
+        end)
+        fails("there is no 'ip.ttl#2' in it: #N means the N%-th layer that has it$", function() q["ip.ttl#2"] = 1 end)
+    end)
+
+    it("takes the parts of a field in a table", function()
+        local q = edit(answer())
+        q["ip.flags"] = { df = true }
+        q.ip.dsfield = { dscp = 5 }
+        assert.same({ true, 5, 1 }, { q["ip.flags.df"], q["ip.dsfield.dscp"], q["ip.checksum.status"] })
+        fails("ip.flags has no part 'dg' %(did you mean 'df'%?%)", function() q.ip.flags = { dg = true } end)
+    end)
+
+    it("can be carried by other layers, with lists that were given", function()
+        local q = edit(answer())
+        q["dns.answers"] = { { ["resp.name"] = "x.example", ["resp.type"] = 1, a = "192.0.2.7" } }
+        q["ip.ttl"], q["ip.flags"] = 5, { df = true }
+        for _, other in ipairs { eth {} / q, q:copy(), (eth {} / q):copy(), edit(q:packet()) } do
+            assert.same({ "192.0.2.7", 5 }, { other["dns.a"], other["ip.ttl"] })
+            assert.equal("192.0.2.7", other.dns.answers[1].a)
+            assert.equal(other:bytes(), other:encode())
+            assert.equal(#other:bytes(), #other:copy():encode { force = true })
+            local again = assert(load("return " .. tostring(other), "text", "t", ringtap))()
+            assert.equal(other:bytes(), again:bytes())
+        end
+        local tagged = ringtap.vlan { id = 3 } / q -- no link type begins with it: what was read is told
+        assert.same({ "192.0.2.7", 5, q["ip.src"] }, { tagged["dns.a"], tagged["ip.ttl"], tagged["ip.src"] })
+        assert.truthy(tostring(tagged):find "^vlan{ id = 3 } / eth")
+    end)
+
+    it("is text that can be typed again, once for each list", function()
+        local pkt = (eth {} / ip {} / tcp { options = { { mss = 1460 } } }):packet()
+        local text = tostring(edit(pkt))
+        assert.equal(1, select(2, text:gsub(" options = ", "")))
+        assert.equal(pkt:bytes(), assert(load("return " .. text, "text", "t", ringtap))():bytes())
+    end)
+
     it("is text that can be typed again", function()
         local q = edit(compressed())
         q["ip.ttl"] = 9

@@ -237,6 +237,48 @@ describe("ringtap fields", function()
         assert.is_truthy(stderr:find("(ringtap fields --help tells more)\n", 1, true), stderr)
     end)
 
+    it("says what is wrong with a number of a layer, and with the case of letters", function()
+        local status, _, stderr = fields(("-r %s -e ip.src#0 -e IP.SRC -e qqqqqqqqqqqq"):format(plain))
+        assert.are.equal(2, status)
+        assert.is_truthy(stderr:find("'ip.src#0': #0 is no layer: #1 is the first, #2 the second, #-1 the last",
+            1, true), stderr)
+        assert.is_truthy(stderr:find("'IP.SRC' (did you mean 'ip.src'?)", 1, true), stderr)
+        assert.is_truthy(stderr:find("'qqqqqqqqqqqq' (ringtap fields -G lists what there is)", 1, true), stderr)
+    end)
+
+    it("lists names of fields", function()
+        local all = lines(printed("-G"))
+        local names = ringtap.field_names()
+        assert.are.equal(#names, #all)
+        for i, line in ipairs(all) do
+            assert.are.equal(names[i], line:match "^%S+")
+        end
+        assert.are.equal("tcp.flags.syn  Syn\n", printed("-G " .. quote "^tcp%.flags%.syn"))
+        assert.are.same({ 1, "", "ringtap: no field's name matches nosuch\n" }, { fields("-G nosuch") })
+        local status, stdout, stderr = fields("-G " .. quote "[")
+        assert.are.same({ 2, "" }, { status, stdout })
+        assert.is_truthy(stderr:find("^ringtap: %-G: '%[' is no Lua pattern: "), stderr)
+    end)
+
+    it("has a hint for a file without -r, and for a filter in Wireshark's language", function()
+        local to_read = ("\n(to read a file: -r %s)\n"):format(plain)
+        for _, arguments in ipairs { "fields %s -e ip.src", "fields %s -e ip.src -Y udp", "dump %s" } do
+            local status, stdout, stderr = support.run(support.ringtap .. " " .. arguments:format(plain))
+            assert.are.same({ arguments:find "-Y" and 2 or 1, "" }, { status, stdout })
+            assert.is_truthy(stderr:find(to_read, 1, true), stderr)
+        end
+        local language = "\n(a filter is in tcpdump's language: udp port 53)\n"
+        for arguments, hint in pairs {
+            ["fields -r %s -e ip.src -Y 'udp prot 53'"] = true, ["dump -r %s 'ip.src == 192.0.2.1'"] = true,
+            ["dump -r %s dns.qry.name"] = true, ["dump -r %s udp prot 53"] = false,
+            ["dump -r %s hots 192.0.2.1"] = false,
+        } do
+            local status, _, stderr = support.run(support.ringtap .. " " .. arguments:format(plain))
+            assert.are.equal(1, status)
+            assert.are.equal(hint, stderr:find(language, 1, true) ~= nil, stderr)
+        end
+    end)
+
     it("answers a wrong command line with status 2", function()
         for _, arguments in ipairs { "-r x", "-r x -e ip.src -E header", "-r x -e ip.src -E header=maybe",
             "-r x -e ip.src -E nosuch=y", "-r x -e ip.src -E separator=ab", "-r x -e ip.src -E separator=",

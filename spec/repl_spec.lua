@@ -248,6 +248,16 @@ describe("a condition", function()
             ["udp in {5}"] = "'udp' is a protocol",
             ["5 in {5}"] = "before 'in' comes the name of a field",
             ["udp.port not 5"] = "'not' is out of place",
+            ["tcp.flags & 2"] = "'&' is not understood (help\"where\" tells the language)",
+            ["eth.dst[0:3] == 1"] = "'[' is not understood (help\"where\" tells the language)",
+            ["tcp.port == {80 443}"] = "'{' is out of place (help\"where\" tells the language)",
+            ["tcp.port in {80 443}"] = "a '}' is missing, or a ',' between two values",
+            ["len(dns.qry.name) > 3"] = "there are no functions like 'len('",
+            ["dns.qry.type == A"] = "no protocol has a field 'A' (text needs quotes: 'A')",
+            ["dns.flags.response == yes"] = "no protocol has a field 'yes' (write true or false)",
+            ["arp.opcode in {reply}"] = "are values (text needs quotes: 'reply')",
+            ["IP.SRC == 192.0.2.1"] = "no protocol has a field 'IP.SRC' (did you mean 'ip.src'?)",
+            ["ip.src#0 == 192.0.2.1"] = "'ip.src#0': #0 is no layer: #1 is the first",
         } do
             local ok, message = pcall(where.compile, text)
             assert.is_false(ok, text)
@@ -394,6 +404,20 @@ describe("count", function()
         assert.has_error(function() all:count() end, 'count: which field? count(p, "ip.src")')
         local ok, message = pcall(all.count, all, "ip.srx")
         assert.is_true(not ok and message:find("did you mean 'ip.src'", 1, true) ~= nil)
+    end)
+end)
+
+describe("count of several fields", function()
+    it("has its columns under each other", function()
+        assert.are.equal(table.concat({
+            "ip.src        ip.dst     count       %",
+            "192.0.2.1     192.0.2.2      5    62.5",
+            "192.0.2.2     192.0.2.1      2    25.0",
+            "198.51.100.7  192.0.2.2      1    12.5",
+            "(2 packets without)",
+        }, "\n"), tostring(repl.count(loaded(), "ip.src", "ip.dst")))
+        assert.has_error(function() repl.count(loaded(), "IP.SRC") end,
+            "no protocol has a field 'IP.SRC' (did you mean 'ip.src'?)")
     end)
 end)
 
@@ -582,6 +606,58 @@ describe("the functions of the prompt", function()
             assert.has_error(function() repl.send(q, "lo") end,
                 "send: packets can't be sent yet: this ringtap has no ringtap.sender")
         end
+    end)
+
+    it("say what they take", function()
+        local all = loaded()
+        for expected, call in pairs {
+            ["follow: which packet? follow(p[3]) or follow(p, 3), not nil: the list has no such packet"] = function()
+                repl.follow(all[100])
+            end,
+            ["follow: which packet? follow(p[3]) or follow(p, 3), not a number"] = function() repl.follow(3) end,
+            ["sniff: options are a table, an interface or a file, not number: sniff{count = 10}"] = function()
+                repl.sniff(3)
+            end,
+            ['load: options are a table, as in load("x.pcap", {filter = "udp"}), not number'] = function()
+                repl.load(path, 3)
+            end,
+            ['load: which file? load("x.pcap")'] = function() repl.load(3) end,
+            ["fields: '[' is no Lua pattern: malformed pattern (missing ']')"] = function() repl.fields "[" end,
+            ['fields: of what? fields"udp" or a Lua pattern, not number'] = function() repl.fields(3) end,
+        } do
+            assert.has_error(call, expected)
+        end
+    end)
+
+    it("list the protocols with the number of their fields, and the fields of one", function()
+        local rows, sum = repl.fields(), 0
+        for _, row in ipairs(rows) do
+            sum = sum + row.fields
+            if row.name == "udp" then
+                assert.are.same({ #repl.fields "udp", "User Datagram Protocol" }, { row.fields, row.title })
+            end
+        end
+        assert.are.same({ #ringtap.field_names(), rows.total }, { sum, sum })
+        assert.is_truthy(tostring(rows):find("\nudp +%d+  User Datagram Protocol\n"))
+        for _, row in ipairs(repl.fields "udp") do
+            assert.are.equal("udp.", row.name:sub(1, 4))
+        end
+        assert.are.equal(sum, #repl.fields "")
+    end)
+
+    it("show the place in a filter that can't be compiled", function()
+        local expected = "can't parse filter expression: syntax error\n  udp prot 53\n      ^\n"
+        for _, line in ipairs { 'sniff{file = %q, filter = "udp prot 53"}', 'load(%q, {filter = "udp prot 53"})' } do
+            assert.are.same({ 1, "", expected }, { support.run(support.ringtap .. " repl", line:format(path) .. "\n") })
+        end
+        assert.are.same({ 1, "", "a\n" }, { support.run(support.ringtap .. " repl", 'error "a\\nb"\n') })
+    end)
+
+    it("have an example of queries that finds queries", function()
+        local queries = udp { dport = 53, payload = ("\0"):rep(12) }
+        local one = list.new { ringtap.memory({ queries }):next(0) }
+        local condition = tostring(repl.help "where"):match 'where%(p, "(udp%.dstport == 53 and [^"]*)"%)'
+        assert.are.equal(1, #one:where(condition))
     end)
 
     it("list fields and help", function()

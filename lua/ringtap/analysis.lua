@@ -33,20 +33,33 @@ end
 local ROWS = 50
 
 local function render_count(v, style)
-    local title = table.concat(v.fields, "  ")
-    local width, most = #title, #"count"
-    local cells = {}
+    local widths, most = {}, #"count"
+    local cells = { [0] = v.fields }
     for i = 1, math.min(#v, ROWS) do
         local row = v[i]
-        cells[i] = cut(show.clean(row.value) .. (row.name and (" (%s)"):format(row.name) or ""), 60)
-        width = math.max(width, utf8.len(cells[i]) or #cells[i])
+        cells[i] = {}
+        for j, value in ipairs(row.values) do
+            cells[i][j] = cut(show.clean(value) .. (row.name and (" (%s)"):format(row.name) or ""),
+                #row.values > 1 and 40 or 60)
+        end
         most = math.max(most, #tostring(row.count))
     end
-    local lines = { show.paint("bold", ("%s  %s       %%"):format(pad(title, width), ("%" .. most .. "s")
+    for i = 0, #cells do
+        for j, cell in ipairs(cells[i]) do
+            widths[j] = math.max(widths[j] or 0, utf8.len(cell) or #cell)
+        end
+    end
+    local function columns(row)
+        local padded = {}
+        for j, cell in ipairs(row) do
+            padded[j] = pad(cell, widths[j])
+        end
+        return table.concat(padded, "  ")
+    end
+    local lines = { show.paint("bold", ("%s  %s       %%"):format(columns(v.fields), ("%" .. most .. "s")
         :format("count")), style) }
-    for i, cell in ipairs(cells) do
-        lines[#lines + 1] = ("%s  %" .. most .. "d  %6.1f"):format(pad(cell, width), v[i].count, v[i].count * 100
-            / v.total)
+    for i, row in ipairs(cells) do
+        lines[#lines + 1] = ("%s  %" .. most .. "d  %6.1f"):format(columns(row), v[i].count, v[i].count * 100 / v.total)
     end
     if #v > ROWS then
         lines[#lines + 1] = ("... %d more"):format(#v - ROWS)

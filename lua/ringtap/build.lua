@@ -254,7 +254,9 @@ end
 
 function builder.__div(a, b)
     local state = { layers = {} }
-    for _, operand in ipairs { a, b } do
+    local operands = { a, b }
+    for k = 1, 2 do -- also what is nil
+        local operand = operands[k]
         if type(operand) == "string" then
             state.layers[#state.layers + 1] = { raw = operand }
         elseif math.type(operand) == "integer" and operand >= 0 then
@@ -265,12 +267,13 @@ function builder.__div(a, b)
                 require("ringtap.edit").prepare(c)
             end
             table.move(c.layers, 1, #c.layers, #state.layers + 1, state.layers)
-            state.linktype = state.linktype or c.linktype
+            state.linktype = k == 1 and c.linktype or state.linktype -- it tells what comes first
             state.time = state.time or c.time
             state.tail = c.tail or state.tail
         else
             error(("a layer, a string or a number of bytes can be carried, not %s"):format(
-                type(operand) == "number" and tostring(operand) or "a " .. type(operand)), 2)
+                operand == nil and "nil (is a name misspelt?)" or type(operand) == "number" and tostring(operand)
+                or "a " .. type(operand)), 2)
         end
     end
     return new(state)
@@ -349,7 +352,15 @@ local function names_in(state)
 end
 
 local function no_name(state, name)
-    local near = core._nearest(name, names_in(state))
+    local names = names_in(state)
+    local first, last = name:match "^([^.]+)%.(.+)$"
+    local inside = {}
+    for _, one in ipairs(first and names or {}) do
+        if one:sub(1, #first + 1) == first .. "." then
+            inside[#inside + 1] = one
+        end
+    end
+    local near = last and schema.deeper(inside, last) or core._nearest(name, names)
     error(("there is no '%s' in it%s"):format(name, near and (" (did you mean '%s'?)"):format(near) or ""), 0)
 end
 
@@ -395,6 +406,9 @@ local function read(state, i, name)
         local number = v.number(s.f, v.load(layer.result.full, s.bit, s.bits), s.bits)
         return s.f.type == "bool" and number ~= 0 or s.f.type ~= "bool" and number
     end
+    if layer.items then -- as it was read, or changed since
+        return require("ringtap.edit").value(layer, whole)
+    end
     return layer.scope and first_given(layer.scope, whole)
 end
 
@@ -405,11 +419,35 @@ local function changed(state)
     state.touched = true
 end
 
+-- The first element of a scope's lists that has a value given for that name.
+local function given_in(scope, whole)
+    for _, times in pairs(scope.lists) do
+        for _, list in ipairs(times) do
+            for _, element in ipairs(list) do
+                local found = element.given[whole] ~= nil and element or given_in(element, whole)
+                if found then
+                    return found
+                end
+            end
+        end
+    end
+end
+
 local function write(state, i, name, v)
     local layer = state.layers[i]
     if layer.read then
         layer.read(state)
         layer = state.layers[i]
+    end
+    if type(v) == "table" and not list_name(layer.p, name) then
+        local whole, fields = schema.find(schema.of(layer.p), name)
+        local given = whole and schema.parts(schema.of(layer.p), whole, fields, v)
+        for _, part in ipairs(given or {}) do
+            write(state, i, part[1], part[2])
+        end
+        if given then
+            return
+        end
     end
     if layer.original or layer.opaque then
         require("ringtap.edit").set(state, i, name, v)
@@ -417,7 +455,8 @@ local function write(state, i, name, v)
         local whole = schema.find(schema.of(layer.p), name)
         local list = list_name(layer.p, name)
         if whole then
-            layer.scope.given[whole] = nil
+            local scope = layer.scope.given[whole] == nil and given_in(layer.scope, whole) or layer.scope
+            scope.given[whole] = nil
         end
         if list then
             layer.scope.lists[list] = nil
@@ -432,22 +471,7 @@ end
 function M.give(scope, name, v)
     local whole = schema.find(scope.schema, name)
     if whole and type(v) ~= "table" and scope.given[whole] == nil and not scope.schema.fields[whole] then
-        local function look(inner)
-            for _, times in pairs(inner.lists) do
-                for _, list in ipairs(times) do
-                    for _, element in ipairs(list) do
-                        if element.given[whole] ~= nil then
-                            return element
-                        end
-                        local found = look(element)
-                        if found then
-                            return found
-                        end
-                    end
-                end
-            end
-        end
-        local element = look(scope)
+        local element = given_in(scope, whole)
         if element then
             schema.check(whole, element.schema.fields[whole], v)
             element.given[whole] = v
@@ -563,6 +587,18 @@ local function newindex(q, key, v)
             write(state, i, (state.layers[i].p.prefix or name) .. "." .. tostring(k), v[k])
         end
         return
+    end
+    local first = name ~= key and layer_with(state, name, 1)
+    if first then
+        require("ringtap.edit").prepare_layer(state, first)
+        local p = state.layers[first].p
+        local s = schema.of(p)
+        local whole = schema.find(s, name)
+        local element = whole and n > 0 and schema.element_of(s, whole, n, state.layers[first].scope)
+        local last = whole and schema.short(p, whole) or name
+        last = last:find "^[%a_][%w_]*$" and "." .. last or ('["%s"]'):format(last)
+        error(("there is no '%s' in it: #N means the N-th layer that has it%s"):format(key,
+            element and (", that of an element of a list is %s%s"):format(element, last) or ""), 0)
     end
     no_name(state, tostring(key))
 end

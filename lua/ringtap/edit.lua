@@ -199,6 +199,55 @@ local function find_node(scope, name)
     return best, owner, field
 end
 
+-- The first element of a list in which a field of that name may be.
+local function scope_for(scope, name)
+    if scope.schema.fields[name] then
+        return scope
+    end
+    for _, times in pairs(scope.lists) do
+        for _, list in ipairs(times) do
+            for _, element in ipairs(list) do
+                local found = scope_for(element, name)
+                if found then
+                    return found
+                end
+            end
+        end
+    end
+end
+
+-- A node's value: what it was given, else what was read.
+local function node_value(layer, name, node)
+    if node.given ~= nil then
+        return node.given
+    end
+    for _, item in ipairs(layer.items) do
+        if item.kind == "field" and item.name == name and item.bit == layer.off * 8 + node.bit then
+            return item.value
+        end
+    end
+end
+
+--- The first value of that name in a layer that was read from a packet.
+function M.value(layer, name)
+    local node = find_node(layer.scope, name)
+    if node then
+        return node_value(layer, name, node)
+    end
+    local scope = scope_for(layer.scope, name)
+    return scope and scope.given[name]
+end
+
+--- The same in one element of its lists.
+function M.element_value(layer, scope, name)
+    for it, nodes in pairs(scope.raw or {}) do
+        if it.kind == "field" and it.name == name and nodes[1] then
+            return node_value(layer, name, nodes[1])
+        end
+    end
+    return scope.given[name]
+end
+
 -- The first scope that has such a list.
 local function find_list(scope, list)
     if scope.lists[list] then
@@ -286,20 +335,14 @@ local function set_overlay(state, i, name, node, v)
     node.given = v
 end
 
--- The first element of a list in which a field of that name may be.
-local function scope_for(scope, name)
-    if scope.schema.fields[name] then
-        return scope
-    end
-    for _, times in pairs(scope.lists) do
-        for _, list in ipairs(times) do
-            for _, element in ipairs(list) do
-                local found = scope_for(element, name)
-                if found then
-                    return found
-                end
-            end
-        end
+-- nil takes back what was given, and lets follow what follows from the rest; nothing else can be taken away.
+local function refuse(layer, name, node)
+    local p = layer.p
+    local sum = p.checksum and (p.prefix or p.name) .. "." .. p.checksum.field
+    if node.given == nil and node.natural == nil and layer.scope.given[name] == nil and name ~= sum then
+        local element = schema.element_of(schema.of(p), name, 2, layer.scope)
+        error(("%s: a field of a packet can't be taken away%s"):format(name,
+            element and (", an element of its list can: %s = nil"):format(element) or ""), 0)
     end
 end
 
@@ -317,12 +360,15 @@ function M.set(state, i, name, v)
         scope.lists[list] = { schema.elements(scope.schema, list, v) }
         return
     end
-    if not whole then
-        error(("%s has no field '%s'"):format(p.name, name), 0)
+    if not whole and v == nil and schema.of(p).lists[schema.short(p, name)] then
+        error(("%s: a list can't be taken away: give {} for one without elements"):format(name), 0)
+    elseif not whole then
+        schema.unknown(schema.of(p), schema.short(p, name))
     end
     local node, owner, f = find_node(layer.scope, whole)
     if v == nil then
         if node then
+            refuse(layer, whole, node)
             node.given = nil
         end
         layer.scope.given[whole] = nil

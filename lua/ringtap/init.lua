@@ -47,7 +47,8 @@ setmetatable(ringtap, {
         if name == "proto" then
             return protocols().handles
         end
-        return type(name) == "string" and protocols().handles[name] or nil
+        local p = type(name) == "string" and protocols()
+        return p and p.proto[name] and p.handles[name] or nil
     end,
 })
 

@@ -113,7 +113,7 @@ function list:follow(packet)
     if type(packet) == "number" then
         packet = self[packet] or error(("follow: there is no packet %d, there are %d"):format(packet, #self), 2)
     elseif type(packet) ~= "userdata" then
-        error("follow: which packet? p:follow(3)", 2)
+        error("follow: which packet? p:follow(3) or p:follow(p[3])", 2)
     end
     return follow.follow(self, packet)
 end

@@ -275,6 +275,14 @@ M.handles = setmetatable({}, {
             rawset(t, name, h)
             return h
         end
+        local names = {}
+        for one in pairs(M.proto) do
+            names[#names + 1] = one
+        end
+        table.sort(names)
+        local near = core._nearest(tostring(name), names)
+        error(("there is no protocol '%s'%s"):format(tostring(name),
+            near and (" (did you mean '%s'?)"):format(near) or ""), 2)
     end,
 })
 M.extras = setmetatable({}, { -- functions of a protocol beside calling it: extras.dns.query

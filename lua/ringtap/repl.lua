@@ -6,6 +6,7 @@ local analysis = require "ringtap.analysis"
 local follow = require "ringtap.follow"
 local list = require "ringtap.list"
 local prompt = require "ringtap.repl.prompt"
+local protocol = require "ringtap.protocol"
 local ringtap = require "ringtap"
 local show = require "ringtap.show"
 local topics = require "ringtap.repl.topics"
@@ -20,6 +21,12 @@ local capture_options = { "filter", "promisc", "snaplen", "netns", "direction" }
 local loop_options = { "count", "duration", "idle" }
 
 local function check_options(what, options, ...) -- and loop_options
+    if type(options) ~= "table" then
+        local message = what == "sniff"
+            and "sniff: options are a table, an interface or a file, not %s: sniff{count = 10}"
+            or 'load: options are a table, as in load("x.pcap", {filter = "udp"}), not %s'
+        error(message:format(type(options)), 3)
+    end
     local known = table.move({ ... }, 1, select("#", ...), #loop_options + 1,
         table.move(loop_options, 1, #loop_options, 1, {}))
     for key in pairs(options) do
@@ -60,7 +67,7 @@ function repl.sniff(options)
         local file = options:find "[/.]" and io.open(options)
         options = file and file:close() and { file = options } or { iface = options }
     end
-    local o = options or {}
+    local o = options == nil and {} or options
     check_options("sniff", o, "iface", "file", table.unpack(capture_options))
     local file = o.file or not o.iface and session.file or nil
     local iface = o.iface or not file and session.iface or nil
@@ -94,7 +101,10 @@ end
 ---@param options? {filter: any, count: integer?}
 ---@return ringtap.list
 function repl.load(path, options)
-    local o = options or {}
+    if type(path) ~= "string" then
+        error('load: which file? load("x.pcap")', 2)
+    end
+    local o = options == nil and {} or options
     check_options("load", o, "filter")
     return list.read(assert(ringtap.read(path, { filter = o.filter })), choose(o, loop_options))
 end
@@ -226,21 +236,71 @@ function repl.follow(packets, packet)
     if type(packets) == "userdata" then
         local home = list.home(packets) or error("follow: the packet's list is gone: follow(p, 3)", 2)
         return follow.follow(home, packets)
+    elseif type(packets) ~= "table" then
+        error(("follow: which packet? follow(p[3]) or follow(p, 3), not %s"):format(packets == nil
+            and "nil: the list has no such packet" or "a " .. type(packets)), 2)
     end
     local all = as_list("follow", packets)
     return follow.follow(all, type(packet) == "userdata" and packet or one("follow", all, packet))
 end
 
 ---@class ringtap.field_row
----@field name string
+---@field name string of a field; of a protocol if no pattern was given
 ---@field title? string
+---@field fields? integer how many a protocol has
 
---- Names of fields that match a Lua pattern.
+local function first_word(name)
+    return name:match "^[^.]*"
+end
+
+--- What fields' names begin with, and how many there are of each.
+local function protocols_with_fields()
+    local rows, by_name, width, most = { total = 0 }, {}, 0, 0
+    for _, field in ipairs(ringtap.field_names()) do
+        local name = first_word(field)
+        local row = by_name[name]
+        if not row then
+            local known = protocol.proto[name]
+            row = { name = name, title = known and known.title, fields = 0 }
+            rows[#rows + 1], by_name[name] = row, row
+        end
+        row.fields = row.fields + 1
+        rows.total = rows.total + 1
+        width, most = math.max(width, #name), math.max(most, #tostring(row.fields))
+    end
+    table.sort(rows, function(a, b) return a.name < b.name end)
+    return show.view(rows, function(v, style)
+        local lines = {}
+        for i, row in ipairs(v) do
+            lines[i] = ("%-" .. width .. "s  %" .. most .. "d%s"):format(row.name, row.fields,
+                row.title and "  " .. row.title or "")
+        end
+        lines[#lines + 1] = show.paint("faint", ('%d fields; fields"udp" lists those of one protocol'):format(v.total),
+            style)
+        return table.concat(lines, "\n")
+    end)
+end
+
+--- Names of fields: those of a protocol, or those that match a Lua pattern; without one, the protocols and how many
+--- fields each has.
 ---@param pattern? string
 ---@return ringtap.view|ringtap.field_row[]
 function repl.fields(pattern)
+    if pattern == nil then
+        return protocols_with_fields()
+    elseif type(pattern) ~= "string" then
+        error(('fields: of what? fields"udp" or a Lua pattern, not %s'):format(type(pattern)), 2)
+    end
+    local ok, names = pcall(ringtap.field_names, pattern)
+    if not ok then
+        error(("fields: '%s' is no Lua pattern: %s"):format(pattern, (names:gsub("^[^:]*:%d+: ", ""))), 2)
+    end
+    local own = {}
+    for _, name in ipairs(names) do
+        own[#own + 1] = first_word(name) == pattern and name or nil
+    end
     local rows, width = {}, 0
-    for _, name in ipairs(ringtap.field_names(pattern)) do
+    for _, name in ipairs(#own > 0 and own or names) do
         local field = show.field(name)
         rows[#rows + 1] = { name = name, title = field and field.name == name and show.title(field) or nil }
         width = math.max(width, #name)

@@ -1,4 +1,4 @@
---- Conditions on the fields of packets, as text: where(p, 'udp.dstport == 53 and not dns.flags.response').
+--- Conditions on the fields of packets, as text: where(p, 'udp.dstport == 53 and dns.flags.response == 0').
 --
 --     or  and  not  ( )                    also || && !
 --     ==  ~=  <  <=  >  >=                 also !=
@@ -32,6 +32,8 @@ local escapes = { n = "\n", r = "\r", t = "\t", ["0"] = "\0" }
 local function fail(format, ...)
     error({ where = format:format(...) }, 0)
 end
+
+local HELP = ' (help"where" tells the language)'
 
 local function read_string(text, at)
     local quote, parts = text:sub(at, at), {}
@@ -79,7 +81,7 @@ local function scan(text)
             value, i = read_string(text, i)
             add("string", value)
         elseif not word then
-            fail("'%s' is not understood%s", one, one == "=" and " (did you mean '=='?)" or "")
+            fail("'%s' is not understood%s", one, one == "=" and " (did you mean '=='?)" or HELP)
         else
             i = i + #word
             if words_of_ops[word] then
@@ -93,7 +95,7 @@ local function scan(text)
             elseif word:find "^[%a_]" then
                 add("name", word)
             else
-                fail("'%s' is not understood", word)
+                fail("'%s' is not understood%s", word, HELP)
             end
         end
     end
@@ -201,8 +203,38 @@ local times = { -- made by functions, or by the engine
     ["tls.sct.sct_timestamp"] = true, ["syslog.timestamp"] = true,
 }
 
+local function knows(name)
+    return from_list[name] ~= nil or (pcall(core.field, name))
+end
+
+--- What core.field has said about a name, without a place; said better where the number of the layer or only the case
+--- of letters is wrong.
+---@param name string
+---@param message any
+---@return string
+function where.no_field(name, message)
+    message = tostring(message):gsub("^[^:]*:%d+: ", "")
+    local bare, number = name:match "^([^#]+)(#.*)$"
+    bare = bare or name
+    local found = knows(bare) and bare
+    if not found then
+        local lower = bare:lower()
+        for _, one in ipairs(core._field_names()) do
+            found = one:lower() == lower and one or found
+        end
+    end
+    if number and found and not knows(found .. number) then
+        return ("'%s': %s is no layer: #1 is the first, #2 the second, #-1 the last (%s#1)"):format(name, number, found)
+    elseif found and found ~= bare then
+        return ("no protocol has a field '%s' (did you mean '%s'?)"):format(name, found .. (number or ""))
+    end
+    return message
+end
+
 --- A field's or protocol's name, looked up.
-local function operand(name)
+---@param name string
+---@param remark? string for the message when there is none
+local function operand(name, remark)
     local bare = name:gsub("#.*$", "")
     if protocol.proto[bare] then
         return { kind = "protocol", name = name }
@@ -212,7 +244,8 @@ local function operand(name)
     end
     local ok, get = pcall(core.field, name)
     if not ok then
-        fail("%s", (tostring(get):gsub("^[^:]*:%d+: ", "")))
+        local message = where.no_field(name, get)
+        fail("%s%s", remark and message:gsub(" %(ringtap%.field_names.*$", "") or message, remark or "")
     end
     local field = show.field(name) or {}
     local kind = field.type
@@ -475,7 +508,8 @@ local function comparison(a, sign, b)
     sign = negative and "==" or sign
     local test
     if other.kind == "name" then
-        local second = operand(other.value)
+        local second = operand(other.value, op.type == "bool" and " (write true or false)"
+            or (" (text needs quotes: '%s')"):format(other.value))
         if second.kind == "protocol" then
             fail("'%s' is a protocol: its name alone asks whether it is there", second.name)
         end
@@ -536,7 +570,8 @@ local function parse(tokens)
     local function literal()
         local t = tokens[at] or fail("a '}' is missing")
         if t.kind == "op" or t.kind == "name" then
-            fail("'%s' is out of place: between '{' and '}' are values", t.value)
+            fail("'%s' is out of place: between '{' and '}' are values%s", t.value, t.kind == "name"
+                and (" (text needs quotes: '%s')"):format(t.value) or "")
         end
         at = at + 1
         return t
@@ -556,7 +591,7 @@ local function parse(tokens)
             ranges[#ranges + 1] = range
         until not peek ","
         if not peek "}" then
-            fail("a '}' is missing")
+            fail(tokens[at] and "a '}' is missing, or a ',' between two values" or "a '}' is missing")
         end
         at = at + 1
         return ranges
@@ -576,7 +611,9 @@ local function parse(tokens)
                 at = at + 1
                 return inner
             end
-            fail("'%s' is out of place", t.value)
+            fail("'%s' is out of place%s", t.value, HELP)
+        elseif t.kind == "name" and peek "(" then
+            fail("there are no functions like '%s('%s", t.value, HELP)
         end
         local behind = tokens[at + 1]
         local negative = peek "not" and behind and behind.kind == "op" and behind.value == "in"
@@ -590,7 +627,7 @@ local function parse(tokens)
         if sign and sign.kind == "op" and comparing[sign.value] then
             local right = tokens[at + 1] or fail("something is missing behind '%s'", sign.value)
             if right.kind == "op" then
-                fail("'%s' is out of place", right.value)
+                fail("'%s' is out of place%s", right.value, HELP)
             end
             at = at + 2
             return comparison(t, sign.value, right)
@@ -628,7 +665,7 @@ local function parse(tokens)
     local result = any()
     local rest = tokens[at]
     if rest then
-        fail("'%s' is out of place", tostring(rest.value))
+        fail("'%s' is out of place%s", tostring(rest.value), HELP)
     end
     return result
 end
@@ -665,7 +702,8 @@ function where.getter(name)
         local get, none = from_list[name], {}
         return function(pkt, context) return get(pkt, context or none) end
     end
-    return core.field(name)
+    local ok, get = pcall(core.field, name)
+    return ok and get or error(where.no_field(name, get), 0)
 end
 
 return where

@@ -112,6 +112,8 @@ const struct rtap_pkt *rtap_lua_check_pkt(lua_State *L, struct rtap_lua *S, int 
             return &((struct rtap_held *)p)->pkt;
         }
     }
+    if (luaL_getmetafield(L, idx, "__name") == LUA_TSTRING && strcmp(lua_tostring(L, -1), "ringtap.builder") == 0)
+        luaL_argerror(L, idx, "packet expected, got a builder (give builder:packet())");
     luaL_typeerror(L, idx, "packet");
     return NULL;
 }

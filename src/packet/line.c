@@ -273,13 +273,8 @@ static void put_dump(struct rtap_line_job *job)
 
 size_t rtap_line(const struct rtap_pkt *pkt, struct rtap_line_style *style, char *buf, size_t size)
 {
-    struct rtap_line_job job;
+    struct rtap_line_job job = {.pkt = pkt, .style = style, .fields = rtap_line_fields(style->engine)};
 
-    job.pkt = pkt;
-    job.style = style;
-    job.fields = rtap_line_fields(style->engine);
-    job.ip = NULL;
-    job.link = job.named = false;
     rtap_out_init(&job.out, buf, size);
     decode(&job);
     style->count++;

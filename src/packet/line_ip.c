@@ -272,7 +272,7 @@ static bool put_routing(struct rtap_line_job *job, struct rtap_layer *l)
 static bool put_ah(struct rtap_line_job *job, struct rtap_layer *l)
 {
     bool whole = rtap_line_whole(job, l);
-    struct rtap_item spi;
+    struct rtap_item spi = {.decl = NULL};
 
     rtap_line_find(job, l, LN_AH_SPI, LN_AH_SPI, &spi);
     if (!spi.decl) {

@@ -101,6 +101,9 @@ local function value_of(state, i, scope, whole)
             return item.value
         end
     end
+    if layer.items then
+        return require("ringtap.edit").element_value(layer, scope, whole)
+    end
     return scope.given[whole]
 end
 
@@ -134,10 +137,20 @@ end
 local function set(h, key, v)
     local _, _, scope, list, changed = table.unpack(held[h])
     local name, fields = schema.find(scope.schema, tostring(key), list)
+    local parts = name and type(v) == "table" and not scope.schema.lists[key]
+        and schema.parts(scope.schema, name, fields, v)
+    for _, part in ipairs(parts or {}) do
+        set(h, part[1], part[2])
+    end
+    if parts then
+        return
+    end
     for _, f in ipairs(name and type(v) ~= "table" and fields or {}) do
         local node = scope.raw and scope.raw[f] and scope.raw[f][1]
         if node then
-            if v ~= nil then
+            if v == nil and node.given == nil and node.natural == nil then
+                error(("%s: a field of a packet can't be taken away, an element of '%s' can"):format(name, list), 0)
+            elseif v ~= nil then
                 schema.check(name, fields, v)
             end
             node.given = v

@@ -194,6 +194,17 @@ function M.find(s, key, list)
     return found, found and s.fields[found]
 end
 
+--- Of names those whose last part is `key`: the shortest one.
+function M.deeper(names, key)
+    local found
+    for _, name in ipairs(names) do
+        if name:sub(-#key - 1) == "." .. key and (not found or #name < #found) then
+            found = name
+        end
+    end
+    return found
+end
+
 local function unknown(s, key, list)
     local p = s.proto
     local names = {}
@@ -203,8 +214,8 @@ local function unknown(s, key, list)
         end
     end
     table.sort(names)
-    local near = core._nearest(short(p, key), names)
-    error(("%s has no field '%s'%s%s"):format(p.name, key, list and (" in '%s'"):format(list) or "",
+    local near = M.deeper(names, short(p, key)) or core._nearest(short(p, key), names)
+    error(("%s has no field '%s'%s%s"):format(p.name, short(p, key), list and (" in '%s'"):format(list) or "",
         near and (" (did you mean '%s'?)"):format(near) or ""), 0)
 end
 
@@ -238,6 +249,76 @@ function M.check(name, fields, v)
     error(message or ("%s: it follows from the rest and can't be given"):format(name), 0)
 end
 
+--- A table given for a field by the names of its parts: a list of { whole name, value }. nil: it is a list of values.
+function M.parts(s, name, fields, v)
+    local keys = {}
+    for key in pairs(v) do
+        if math.type(key) ~= "integer" then
+            keys[#keys + 1] = tostring(key)
+        end
+    end
+    if #keys == 0 then
+        return nil
+    end
+    table.sort(keys)
+    local p = s.proto
+    local known, list, given = {}, {}, {}
+    for _, f in ipairs(fields) do
+        for part in pairs(f.sub and M.names_of(p, f.sub).fields or {}) do
+            if not known[part] then
+                known[part] = true
+                list[#list + 1] = part
+            end
+        end
+    end
+    table.sort(list)
+    if #list == 0 then
+        error(("%s: a value, or a list of them, not a table with '%s'"):format(name, keys[1]), 0)
+    elseif #v > 0 then
+        error(("%s: values by the names of its parts, or a list of values, not both"):format(name), 0)
+    end
+    for i, key in ipairs(keys) do
+        local part
+        for _, try in ipairs { name .. "." .. key, (p.prefix or p.name) .. "." .. key, key } do
+            part = part or known[try] and try
+        end
+        part = part or M.deeper(list, key)
+        if not part then
+            local lasts = {}
+            for k, one in ipairs(list) do
+                lasts[k] = one:sub(1, #name + 1) == name .. "." and one:sub(#name + 2) or short(p, one)
+            end
+            local near = core._nearest(key, lasts)
+            error(("%s has no part '%s'%s"):format(name, key,
+                near and (" (did you mean '%s'?)"):format(near) or ": it has " .. table.concat(lasts, ", ")), 0)
+        end
+        given[i] = { part, v[key] }
+    end
+    return given
+end
+
+--- How an element of the list that such a field is in is written: of a list with elements in `scope` rather than of
+-- one without. nil when it is in none.
+function M.element_of(s, name, n, scope)
+    local p, found, full = s.proto, nil, false
+    M.each_item(p, p.items, function(it)
+        local inner = not full and it.kind == "group" and it.loop and it.list and M.of_list(s, it.list)
+        if inner and (inner.fields[name] or inner.inner[name] or short(p, name) == it.list) then
+            local times = scope and scope.lists[it.list]
+            full = times and times[1] and #times[1] > 0 or false
+            found = (full or not found) and it.list or found
+        end
+    end, {})
+    if not found then
+        return nil
+    elseif M.find(s, found) or not (p.name .. found):find "^[%a_][%w_]*$" then
+        return ('q:list("%s.%s")[%d]'):format(p.prefix or p.name, found, n)
+    end
+    return ("q.%s.%s[%d]"):format(p.name, found, n)
+end
+
+M.unknown = unknown
+
 function M.new_scope(s)
     return { schema = s, given = {}, lists = {} }
 end
@@ -267,6 +348,36 @@ local function elements(s, name, values)
 end
 M.elements = elements
 
+-- An overlay in an element shows the bytes of others: { mss = 1460 } means the one of these that can hold that.
+local function held_in(s, name, fields, v)
+    local f = fields[1]
+    if not (f.overlay and not f.bits) or type(v) == "table" or pcall(M.check, name, fields, v) then
+        return nil
+    end
+    local names = {}
+    for other, list in pairs(s.fields) do
+        if other:sub(1, #name) == name and other:find("^[._][^.]+$", #name + 1) and M.is_written(list)
+            and pcall(M.check, other, list, v) then
+            names[#names + 1] = other
+        end
+    end
+    table.sort(names)
+    if #names == 1 then
+        return names[1]
+    end
+    for other, list in pairs(#names == 0 and s.fields or {}) do -- what it is written by
+        if s.plain[other] and M.is_written(list) and not list[1].overlay then
+            names[#names + 1] = other
+        end
+    end
+    table.sort(names)
+    for i, other in ipairs(names) do
+        names[i] = short(s.proto, other)
+    end
+    error(("%s: it shows the bytes of other fields, %s isn't one: give '%s'"):format(name, value.shown(v),
+        table.concat(names, "', '")), 0)
+end
+
 --- Put one value into a scope.
 function M.give(scope, key, v, list)
     local s = scope.schema
@@ -295,12 +406,24 @@ function M.give(scope, key, v, list)
     if s.proto.build and not M.is_written(fields) then
         return -- a table's `build` has made something of it
     elseif type(v) == "table" then
+        local parts = M.parts(s, name, fields, v)
+        for _, part in ipairs(parts or {}) do
+            M.give(scope, part[1], part[2], list)
+        end
+        if parts then
+            return
+        end
         for _, one in ipairs(v) do
             M.check(name, fields, one)
         end
         v = table.move(v, 1, #v, 1, {})
     else
-        M.check(name, fields, v)
+        local inner = list and held_in(s, name, fields, v)
+        if inner then
+            name = inner
+        else
+            M.check(name, fields, v)
+        end
     end
     scope.given[name] = v
 end
@@ -355,7 +478,7 @@ function M.copy(scope)
     for name, times in pairs(scope.lists) do
         new.lists[name] = {}
         for i, list in ipairs(times) do
-            local l = { given = list.given }
+            local l = { given = list.given, halt = list.halt }
             for k, element in ipairs(list) do
                 l[k] = M.copy(element)
             end

@@ -1,6 +1,8 @@
 --- Builders as text that could be typed again.
 
 local schema = require "ringtap.build.schema"
+local encode = require "ringtap.build.encode"
+local value = require "ringtap.build.value"
 
 local M = {}
 
@@ -58,18 +60,29 @@ end
 
 -- ---------------------------------------------------------------- what a packet has
 
-local function natural(node, v)
+-- Does it follow from the rest? A checksum that was right does, and one that was made right.
+local function natural(layer, name, node, v)
+    local sum = layer.sum
+    if sum and sum.slot.f.name == name then
+        return (sum.value == v or layer.sum_moved) and not layer.cut and not sum.part
+    end
     return node.natural ~= nil and node.natural == v
 end
 
 local function of_read(layer, scope, values)
+    if not scope.raw then -- a list's element that was given
+        return of_scope(scope)
+    end
     local p = layer.p
     local found = {}
     local function note(it, nodes)
         for _, node in ipairs(nodes) do
-            local v = it.kind == "field" and it.name and not it.overlay and not it.func
+            local named = it.kind == "field" and it.name
+            local v = named and not it.overlay and not it.func
                 and values[it.name .. "@" .. layer.off * 8 + (node.bit or 0)]
-            if v ~= nil and v ~= false or v == false and it.type == "bool" and it.kind == "field" then
+            if named and node.given ~= nil then
+                found[#found + 1] = { bit = node.bit, bits = node.bits, name = it.name, v = node.given, given = true }
+            elseif v ~= nil and v ~= false or v == false and it.type == "bool" and it.kind == "field" then
                 found[#found + 1] = { bit = node.bit, bits = node.bits, name = it.name, v = v, node = node }
             end
         end
@@ -80,27 +93,38 @@ local function of_read(layer, scope, values)
     table.sort(found, function(a, b)
         return a.bit < b.bit or a.bit == b.bit and (a.bits > b.bits or a.bits == b.bits and a.name < b.name)
     end)
-    local parts, stop, seen = {}, 0, {}
+    local parts, stop, seen, listed = {}, 0, {}, {}
     for name, times in pairs(scope.lists) do
         for _, list in ipairs(type(name) == "string" and times or {}) do
             local elements = {}
             for i, element in ipairs(list) do
                 elements[i] = of_read(layer, element, values)
             end
-            if #elements > 0 then
+            if #elements > 0 or list.given then
+                listed[name] = true
                 seen[#seen + 1] = entry(p, name, "{ " .. table.concat(elements, ", ") .. " }")
             end
         end
     end
     table.sort(seen)
-    local given = {}
+    local shown = {}
     for _, f in ipairs(found) do
         local inside = f.bit < stop
-        stop = math.max(stop, f.bit + f.bits)
-        if not inside and not natural(f.node, f.v) and not given[f.name] then
-            given[f.name] = true
-            parts[#parts + 1] = entry(p, f.name, literal(f.v))
+        if not listed[schema.short(p, f.name)] then -- else the list says it
+            stop = math.max(stop, f.bit + f.bits)
+            if (f.given or not inside and not natural(layer, f.name, f.node, f.v)) and not shown[f.name] then
+                shown[f.name] = true
+                parts[#parts + 1] = entry(p, f.name, literal(f.v))
+            end
         end
+    end
+    local names = {}
+    for name in pairs(scope.given) do
+        names[#names + 1] = not shown[name] and name or nil
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do
+        parts[#parts + 1] = entry(p, name, literal(scope.given[name]))
     end
     table.move(seen, 1, #seen, #parts + 1, parts)
     return "{ " .. table.concat(parts, ", ") .. " }"
@@ -117,10 +141,28 @@ local function read_layers(state)
     return fresh.layers, #(fresh.tail or "") > 0 and fresh.tail or nil
 end
 
+-- Note of layers that were read from a packet, and are now in a builder, whether their checksums aren't what they were.
+local function compare_sums(state)
+    local ok, buffer = pcall(require("ringtap.build").bytes_of, state)
+    for _, layer in ipairs(state.layers) do
+        local walk = ok and layer.sum and layer.result and layer.result.walk
+        local slot = walk and encode.slot(walk, layer.sum.slot.f.name)
+        local node = slot and slot.node
+        layer.sum_moved = node and value.load(buffer, layer.offset * 8 + slot.bit, slot.bits) ~= node.raw
+    end
+end
+
+-- A name with a dot in it is no variable's.
+local function called(name)
+    return name:find "^[%a_][%w_]*$" and name or ('proto["%s"]'):format(name)
+end
+
 function M.of(state)
     local layers, tail = state.layers, nil
     if state.packet then
         layers, tail = read_layers(state)
+    else
+        compare_sums(state)
     end
     local parts = {}
     for _, layer in ipairs(layers) do
@@ -133,9 +175,9 @@ function M.of(state)
                     values[item.name .. "@" .. item.bit] = item.value
                 end
             end
-            parts[#parts + 1] = layer.p.name .. of_read(layer, layer.scope, values):gsub("^{  }$", "{}")
+            parts[#parts + 1] = called(layer.p.name) .. of_read(layer, layer.scope, values):gsub("^{  }$", "{}")
         else
-            parts[#parts + 1] = layer.p.name .. of_scope(layer.scope):gsub("^{  }$", "{}")
+            parts[#parts + 1] = called(layer.p.name) .. of_scope(layer.scope):gsub("^{  }$", "{}")
         end
     end
     if tail then

@@ -96,10 +96,10 @@ local function number_of(f, v)
                 near and (" (did you mean '%s'?)"):format(near) or "")
         end
         v = n
-    elseif type(v) == "boolean" then
+    elseif type(v) == "boolean" and f.bits == 1 then
         v = v and 1 or 0
     elseif type(v) ~= "number" then
-        fail(f, "a number, not a %s", type(v))
+        fail(f, "a number, not %s", type(v) == "boolean" and tostring(v) or "a " .. type(v))
     end
     return v
 end

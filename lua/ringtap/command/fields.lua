@@ -5,6 +5,7 @@ local command = require "ringtap.command"
 local core = require "ringtap.core"
 local intake = require "ringtap.command.intake"
 local ringtap = require "ringtap"
+local where = require "ringtap.where"
 
 local fields = {}
 
@@ -15,7 +16,7 @@ local function make_parser()
     local parser = command.parser("fields", "Print fields of packets, a line for each: tshark's -T fields, or JSON. "
         .. "Without -r packets come from an interface, until Ctrl-C.")
     parser:usage("Usage: ringtap fields [-i IF | -r FILE] -e FIELD [-e FIELD ...] [-T fields|json] "
-        .. "[-E OPTION=VALUE ...] [-c N] [flags] [filter ...]")
+        .. "[-E OPTION=VALUE ...] [-c N] [flags] [filter ...]\n       ringtap fields -G [PATTERN]")
     parser:epilog("-E header=y|n, bom=y|n, separator=/t|/s|CHARACTER (/t), aggregator=/s|CHARACTER (,), "
         .. "occurrence=f|l|a (first, last, all), quote=d|s|n (double, single, none). With -T json each line is an "
         .. "object: numbers and booleans as such, bytes as hex digits, all else as text; a field that occurs several "
@@ -29,6 +30,8 @@ local function make_parser()
         :target("names")
     parser:option("-T", "Columns, or a JSON object for each packet."):argname("fields|json")
         :choices { "fields", "json" }:default("fields"):target("format")
+    parser:option("-G", "List names of fields and exit: those of a protocol (udp), those that match a Lua pattern, "
+        .. "or all."):argname("PATTERN"):args("?"):target("glossary")
     parser:option("-E", "How columns are printed, see below."):argname("OPTION=VALUE"):count("*"):target("style")
     parser:option("-c", "Stop after N packets that pass the filter."):argname("N"):convert(integer("packet count", 1))
     parser:option("-s --snapshot-length", "Keep N bytes of each packet; 0 and if not given: 262144."):argname("N")
@@ -97,7 +100,7 @@ end
 local function check(o)
     intake.check(o)
     if #o.names == 0 then
-        command.usage_error("which fields? (-e FIELD; ringtap.field_names() in Lua lists them)")
+        command.usage_error("which fields? (-e FIELD; ringtap fields -G lists them)")
     end
     local given = { o.capture_filter, o.display_filter, o.filter_file, #o.filter > 0 or nil }
     local count = 0
@@ -105,7 +108,9 @@ local function check(o)
         count = count + 1
     end
     if count > 1 then
-        command.usage_error("the filter comes from -f, -Y, -F or from the command line, not from two of them")
+        local hint = intake.file_hint(o)
+        command.usage_error("the filter comes from -f, -Y, -F or from the command line, not from two of them%s",
+            hint and "\n" .. hint or "")
     end
     if o.capture_filter or o.display_filter then
         o.filter = { o.capture_filter or o.display_filter }
@@ -114,12 +119,37 @@ local function check(o)
     for _, name in ipairs(o.names) do
         local good, message = pcall(ringtap.field, name)
         if not good then
-            wrong[#wrong + 1] = tostring(message)
+            wrong[#wrong + 1] = where.no_field(name, message):gsub("ringtap%.field_names%(pattern%)",
+                "ringtap fields -G")
         end
     end
     if #wrong > 0 then
         command.usage_error("%s", table.concat(wrong, "\n"))
     end
+end
+
+-- ------------------------------------------------------------------ -G
+
+local EPIPE = 32
+
+--- Names and titles, a line for each.
+---@param pattern string "" for all
+---@return integer status
+local function print_names(pattern)
+    local ok, names = pcall(require("ringtap.repl").fields, pattern)
+    if not ok then
+        command.usage_error("-G: %s", (tostring(names):gsub("^.-fields: ", "")))
+    elseif #names == 0 then
+        command.complain("%s", tostring(names))
+        return 1
+    end
+    io.stdout:setvbuf("no") -- nothing is left to be written when the reader has had enough
+    local written, message, errno = io.stdout:write(tostring(names), "\n")
+    if not written and errno ~= EPIPE then
+        command.complain("standard output: %s", message)
+        return 1
+    end
+    return 0
 end
 
 -- ------------------------------------------------------------------ the run
@@ -153,6 +183,8 @@ function fields.run(args)
     local o = command.parse(make_parser(), args)
     if o.list then
         return intake.print_interfaces(o)
+    elseif o.glossary then
+        return print_names(o.glossary[1] or "")
     end
     check(o)
     local style = read_style(o)

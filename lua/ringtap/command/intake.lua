@@ -173,6 +173,26 @@ function intake.read_filter(o)
     return (text:gsub("#[^\n]*", " "):gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
 end
 
+--- A hint for a first word of the filter that was meant as the file to read; nil if it is none.
+---@return string?
+function intake.file_hint(o)
+    local file = not o.r and o.filter[1] and io.open(o.filter[1])
+    if not file then
+        return nil
+    end
+    local _, message = file:read(0) -- of a directory: an error
+    file:close()
+    return not message and ("(to read a file: -r %s)"):format(o.filter[1]) or nil
+end
+
+--- A hint for a filter in which libpcap's message shows a place (^), where another language or a file was meant.
+local function filter_hint(o, filter, message)
+    local wrong = filter and message:find "\n *%^$"
+    if wrong and (o.display_filter or filter:find "==" or message:find "syntax error" and filter:find "%a%w*%.%a") then
+        return "(a filter is in tcpdump's language: udp port 53)"
+    end
+end
+
 -- Blocks of 256 KiB; of 64 KiB, two at least, in a ring below 1 MiB.
 local function ring_geometry(kib)
     local block_kib = kib >= 1024 and 256 or 64
@@ -336,7 +356,8 @@ function intake.run(o, job)
     local source
     source, message = open_source(o, filter, job.capture)
     if not source then
-        command.complain("%s", message)
+        local hint = intake.file_hint(o) or filter_hint(o, filter, message)
+        command.complain("%s%s", message, hint and "\n" .. hint or "")
         return 1
     end
     if o.linktype then

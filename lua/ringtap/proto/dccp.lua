@@ -75,7 +75,7 @@ return {
         { when = acknowledgment, " (ack={ack_raw})" },
         ", seq {seq_raw}, length {=$payload}",
     },
-    { "srcport", 16, "Source Port", also = "port" },
+    { "srcport", 16, "Source Port", also = "port", default = 50000 },
     { "dstport", 16, "Destination Port", also = "port" },
     { "data_offset", 8, "Data Offset" },
     { "ccval", 4, "CCVal" },

@@ -347,7 +347,7 @@ return {
     checksum = { field = "checksum", sum = "crc32c" },
     groups = groups,
     line = "sctp [{chunk_type*}], length {=$len}",
-    { "srcport", 16, "Source port", also = "port", default = 49152 },
+    { "srcport", 16, "Source port", also = "port", default = 50000 },
     { "dstport", 16, "Destination port", also = "port" },
     { "verification_tag", 32, "Verification tag", base = "hex" },
     { "checksum", 32, "Checksum", base = "hex" },

@@ -245,7 +245,7 @@ return {
         { when = "flags.ack", "Flags {flags.str}, seq {seq}, ack {ack}, win {window_size_value}, length {len}" },
         "Flags {flags.str}, seq {seq}, win {window_size_value}, length {len}",
     },
-    { "srcport", 16, "Source Port", also = "port", default = 49152 },
+    { "srcport", 16, "Source Port", also = "port", default = 50000 },
     { "dstport", 16, "Destination Port", also = "port" },
     { "seq", 32, "Sequence Number", also = "seq_raw" },
     { "ack", 32, "Acknowledgment Number", also = "ack_raw" },

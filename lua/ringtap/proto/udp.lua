@@ -11,7 +11,7 @@ return {
     },
     checksum = { field = "checksum", pseudo = true, protocol = 17, zero_is_none = true, zero_is_ones = true },
     line = "UDP, length {=$payload}",
-    { "srcport", 16, "Source Port", also = "port", default = 49152 },
+    { "srcport", 16, "Source Port", also = "port", default = 50000 },
     { "dstport", 16, "Destination Port", also = "port" },
     { "length", 16, "Length" },
     { "checksum", 16, "Checksum", base = "hex" },

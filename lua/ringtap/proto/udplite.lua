@@ -17,7 +17,7 @@ return {
         to = "checksum_coverage == 0 ? $len : checksum_coverage", zero_is_ones = true,
     },
     line = "UDP-Lite, length {=$payload}",
-    { "srcport", 16, "Source Port", also = "port", default = 49152 },
+    { "srcport", 16, "Source Port", also = "port", default = 50000 },
     { "dstport", 16, "Destination Port", also = "port" },
     { "checksum_coverage", 16, "Checksum coverage" },
     { "length", 16, "Length", value = "$len" },

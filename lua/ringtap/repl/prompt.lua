@@ -2,6 +2,7 @@
 
 local complete = require "ringtap.repl.complete"
 local core = require "ringtap.core"
+local protocol = require "ringtap.protocol"
 local ringtap = require "ringtap"
 local show = require "ringtap.show"
 
@@ -103,14 +104,16 @@ end
 
 -- ------------------------------------------------------------------ the loop
 
---- One line that says what went wrong, without places that nobody at the prompt knows.
+--- What went wrong, without places that nobody at the prompt knows: one line, or also those that show the place in a
+--- filter.
 ---@param message any
 ---@return string
-function prompt.error_line(message)
+function prompt.error_text(message)
     if type(message) == "table" and not (getmetatable(message) or {}).__tostring then
         return "(the error is a table)"
     end
-    local text = tostring(message):match "^[^\n]*"
+    local text = tostring(message)
+    text = text:find "\n *%^$" and text or text:match "^[^\n]*"
     repeat
         local n
         text, n = text:gsub("^prompt:%d+: ", "")
@@ -118,7 +121,7 @@ function prompt.error_line(message)
             text, n = text:gsub("^%S*ringtap/[%w_/]+%.lua:%d+: ", "")
         end
     until n == 0
-    return show.clean(text)
+    return (text:gsub("[^\n]+", show.clean))
 end
 
 local function complain(text)
@@ -159,12 +162,12 @@ end
 
 local function finish(print, ok, ...)
     if not ok then
-        local message = prompt.error_line((...))
+        local message = prompt.error_text((...))
         complain(message:find "interrupted!$" and "interrupted" or message)
     elseif select("#", ...) > 0 then
         local shown, message = core._interruptible(echo, print, ...)
         if not shown then
-            complain(prompt.error_line(message))
+            complain(prompt.error_text(message))
         end
     end
     return ok
@@ -193,7 +196,8 @@ function prompt.run(env, greeting)
         __index = function(_, name)
             local value = _G[name]
             if value == nil then
-                value = ringtap.proto[name]
+                local handles = ringtap.proto -- loads them; raises on a name that is none
+                value = protocol.proto[name] and handles[name] or nil
             end
             return value
         end,
@@ -214,7 +218,7 @@ function prompt.run(env, greeting)
         elseif text:match "^%s*exit%s*$" or text:match "^%s*quit%s*$" then
             return true
         elseif not chunk then
-            complain(prompt.error_line(message))
+            complain(prompt.error_text(message))
             status = 1
         elseif not finish(env.print, core._interruptible(chunk)) then
             status = 1

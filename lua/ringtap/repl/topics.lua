@@ -35,7 +35,7 @@ hex(pkt [, what])
 where(p, condition)
 
     where(p, "dns")                                     has this protocol, or this field
-    where(p, "udp.dstport == 53 and not dns.flags.response")
+    where(p, "udp.dstport == 53 and dns.flags.response == 0")
     where(p, "ip.src == 192.0.2.0/24 or ipv6.src == fe80::1")
     where(p, 'tcp.payload contains "GET"')              text, or bytes: contains 00:1b:2c
     where(p, 'dns.qry.name matches "%.org$"')           a Lua pattern
@@ -45,9 +45,11 @@ where(p, condition)
     where(p, "frame.number > 10 and frame.len >= 1000")
     where(p, function(pkt) return pkt.len > 100 end)
 
-== ~= < <= > >= contains matches in, and or not ( ). A field that is there several times is compared each time: == is
-true for any of them, ~= and != when none is equal (tshark's own ~= is true when any is unequal). p:filter is the same
-as p:where.]] },
+== ~= < <= > >= contains matches in, and or not ( ). A name alone asks whether the field is there, not what it says:
+tcp.flags.syn is true for every TCP packet, tcp.flags.syn == 1 for those that have the flag. A field that is there
+several times is compared each time: == is true for any of them, ~= and != when none is equal (tshark's own ~= is true
+when any is unequal). There are no slices (eth.dst[0:3]), functions or bit operators. p:filter is the same as
+p:where.]] },
     { "count", 'count(p, "ip.src")', "how often each value occurs", [[
 count(p, field [, field ...])
 
@@ -74,7 +76,8 @@ Lengths, checksums and the like follow when it is turned into bytes again.]] },
     { "send", "send(pkt)", "send it", [[
 send(pkt [, iface])]] },
     { "fields", 'fields "udp"', "names of fields", [[
-fields(pattern)
+fields()   fields(protocol)   fields(pattern)
 
-A Lua pattern: fields "^ip%." lists those of IPv4. The Tab key completes names, also inside of quotes.]] },
+fields() lists the protocols and how many fields each has, fields "udp" those of one. Anything else is a Lua pattern:
+fields "port$". The Tab key completes names, also inside of quotes.]] },
 }
