@@ -377,6 +377,8 @@ describe("what broke", function()
     it("a version that isn't the one that was announced", function()
         assert.matches("version", packet(head .. "\x60" .. plain:sub(16)).malformed)
         assert.matches("version", packet(hex "020000000002 020000000001 86dd" .. plain:sub(15)).malformed)
+        assert.matches("version", packet("\x35" .. plain:sub(16), 228).malformed)
+        assert.is_nil(packet(plain:sub(15), 228).malformed)
     end)
 end)
 

@@ -248,10 +248,14 @@ describe("ringtap fields", function()
 
     it("lists names of fields", function()
         local all = lines(printed("-G"))
-        local names = ringtap.field_names()
-        assert.are.equal(#names, #all)
+        local names = {} -- other specs declare protocols of their own
+        for _, name in ipairs(ringtap.field_names()) do
+            names[name] = true
+        end
+        assert.is_true(#all > 4000)
         for i, line in ipairs(all) do
-            assert.are.equal(names[i], line:match "^%S+")
+            assert.is_true(names[line:match "^%S+"])
+            assert.is_true(i == 1 or all[i - 1]:match "^%S+" < line:match "^%S+")
         end
         assert.are.equal("tcp.flags.syn  Syn\n", printed("-G " .. quote "^tcp%.flags%.syn"))
         assert.are.same({ 1, "", "ringtap: no field's name matches nosuch\n" }, { fields("-G nosuch") })

@@ -43,6 +43,7 @@
 --               via = "name"    an entry of frame.protocols between the two
 --   guess     { [list] = E }: this protocol is tried where a rule says guess_by = list; E looks at its own bytes
 --   accept    E on its own bytes: a dissector table's answer is refused when it is false
+--   refusal   text: then the layer below, which said that this one follows, is malformed, and that is why
 --   checksum  { field = "name", sum = "inet" (default) | "crc32c" | function(bytes) -> integer,
 --               pseudo = true or E: with the pseudo header of IPv4 or IPv6 (protocol: the number in it, else the one
 --               of IP's header; `length`: E for its length), from = E, to = E (default: 0 to $len; the field counts

@@ -550,6 +550,7 @@ static int define(lua_State *L)
     p->total = code_at(L, 1, "total");
     p->guessed = code_at(L, 1, "guessed");
     p->untold = code_at(L, 1, "untold");
+    p->refusal = string_index(L, 1, "refusal", p);
     p->accept = code_at(L, 1, "accept");
     if (!functions_exist(p, count))
         return luaL_error(L, "protocol %s: a function is missing", p->name);

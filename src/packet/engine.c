@@ -125,7 +125,7 @@ struct rtap_proto *rtap_engine_proto(struct rtap_engine *e, const char *name)
         rtap_proto_free(p);
         return NULL;
     }
-    p->header = p->total = p->guessed = p->untold = p->accept = p->stream = -1;
+    p->header = p->total = p->guessed = p->untold = p->accept = p->stream = p->refusal = -1;
     p->id = (uint16_t)e->proto_count;
     e->protos[e->proto_count++] = p;
     e->version++;

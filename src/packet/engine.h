@@ -200,6 +200,7 @@ struct rtap_proto {
     unsigned decl_count, code_count, op_count, switch_count, map_count, string_count, rule_count, check_count,
         line_count;
     int16_t header, total, guessed, untold, accept; /* expressions, or -1 */
+    int16_t refusal; /* string: the layer below is malformed when `accept` refuses; -1: it isn't */
     int16_t stream; /* likewise: it is a piece of a stream of bytes, messages go on in the next packet */
     uint16_t id;
     bool defined, hidden;

@@ -127,8 +127,15 @@ static __attribute__((noinline)) const struct rtap_proto *guess(const struct rta
     return NULL;
 }
 
+static void malformed(struct rtap_layer *l, const char *why)
+{
+    l->flags |= RTAP_LAYER_MALFORMED;
+    if (!l->message)
+        l->message = why;
+}
+
 /* Whom a rule finds that applies. */
-static inline const struct rtap_proto *follow(const struct rtap_layers *ls, const struct rtap_layer *l, struct own o,
+static inline const struct rtap_proto *follow(const struct rtap_layers *ls, struct rtap_layer *l, struct own o,
                                               const struct rtap_rule *r, uint32_t off, uint32_t bound)
 {
     const struct rtap_proto *p = r->proto;
@@ -142,11 +149,15 @@ static inline const struct rtap_proto *follow(const struct rtap_layers *ls, cons
     } else if (!p) {
         return guess(ls, r->list, off, bound);
     }
-    return p && takes(ls, p, p->accept, off, bound) ? p : NULL;
+    if (!p || takes(ls, p, p->accept, off, bound))
+        return p;
+    if (p->defined && p->refusal >= 0 && off < ls->pkt->caplen)
+        malformed(l, p->strings[p->refusal]);
+    return NULL;
 }
 
 /* Try the rules from ls->rule on, as long as one of them may lead to what is needed (NULL: everything). */
-static inline void next_layer(struct rtap_layers *ls, const struct rtap_layer *l, struct own o, const uint64_t *need)
+static inline void next_layer(struct rtap_layers *ls, struct rtap_layer *l, struct own o, const uint64_t *need)
 {
     const struct rtap_proto *p = l->proto;
 
@@ -206,13 +217,6 @@ static inline void next_layer(struct rtap_layers *ls, const struct rtap_layer *l
     }
 }
 
-static void malformed(struct rtap_layer *l, const char *why)
-{
-    l->flags |= RTAP_LAYER_MALFORMED;
-    if (!l->message)
-        l->message = why;
-}
-
 /* Part of another packet: it ends before what its headers say. */
 static bool is_part(const struct rtap_layer *l)
 {
@@ -236,7 +240,7 @@ static inline bool lengths(struct rtap_layers *ls, struct rtap_layer *l, struct 
             l->header = o.cap;
             return false;
         }
-        v = o.ev->pos / 8; /* where the walk came to */
+        v = o.ev->pos / 8;                                  /* where the walk came to */
         if (o.ev->stream && v > (int64_t)l->bound - l->off) /* what is there of it */
             v = (int64_t)l->bound - l->off;
     } else if (v == NOT_THERE) {
@@ -325,7 +329,7 @@ static void place(struct rtap_layers *ls)
 /* What follows the last layer was left open: go on where that was, if it matters now. */
 static void decide(struct rtap_layers *ls, const uint64_t *need)
 {
-    const struct rtap_layer *l = &ls->at[ls->count - 1];
+    struct rtap_layer *l = &ls->at[ls->count - 1];
     struct rtap_eval ev;
 
     ev.proto = NULL;

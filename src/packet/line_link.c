@@ -78,7 +78,7 @@ static void put_length(struct rtap_line_job *job)
 
 static uint32_t found_number(struct rtap_line_job *job, struct rtap_layer *l, enum rtap_line_name name)
 {
-    struct rtap_item it;
+    struct rtap_item it = {.decl = NULL};
 
     rtap_line_find(job, l, name, name, &it);
     return it.decl ? (uint32_t)rtap_item_number(&job->ls, &it) : UINT32_MAX;

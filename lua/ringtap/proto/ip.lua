@@ -112,8 +112,9 @@ return {
     header = "hdr_len",
     total = "len",
     guessed = "len == 0",
+    accept = "version == 4", refusal = "the IP version isn't 4 as it says",
     check = {
-        { "version == 4", "its version is not 4" },
+        { "version == 4", "its version isn't 4" }, -- where a link type leads here
         { "hdr_len >= 20", "header length below 20" },
     },
     next = {

@@ -288,7 +288,8 @@ local ipv6 = {
     total = "plen + 40", untold = jumbo,
     -- without a length and without that option it was left to the network card, unless there is nothing but padding
     guessed = "plen == 0 && nxt != 59 && $len > 46 && !(" .. jumbo .. ")",
-    check = { { "version == 6", "its version is not 6" } },
+    accept = "version == 6", refusal = "the IP version isn't 6 as it says",
+    check = { { "version == 6", "its version isn't 6" } }, -- where a link type leads here
     next = {
         { "ipv6.hopopts", when = "nxt == 0", pass = "plen == 0" },
         { table = "ip.proto", key = "nxt" },

@@ -493,6 +493,7 @@ return function(p)
         header_items = {}, group_names = sorted_keys(p.groups),
         flat = {
             name = p.name, title = p.title, shown = p.shown, hidden = p.hidden or false, once = p.once or false,
+            refusal = p.refusal,
             fields = {}, ops = {}, exprs = {}, cases = {}, headers = {}, strings = {}, functions = {}, check = {},
             next = {}, guess = {}, line = {},
         },

@@ -26,7 +26,8 @@ local proto_keys = {
     name = "string", prefix = "string", shown = "string", title = "string", on = "table",
     header = "expr", total = "expr",
     guessed = "expr", untold = "expr", check = "table",
-    next = "table", guess = "table", accept = "expr", checksum = "table", groups = "table", line = "any",
+    next = "table", guess = "table", accept = "expr", refusal = "string",
+    checksum = "table", groups = "table", line = "any",
     build = "function", hidden = "boolean", stream = "any", once = "boolean",
 }
 local field_keys = {
@@ -320,6 +321,7 @@ function M.check(def)
         title = def.title or def.name:upper(), def = def, line = def.line,
         build = def.build,
         hidden = def.hidden, stream = parse(where, def.stream == true and 1 or def.stream or nil), once = def.once,
+        refusal = def.refusal,
     }
     for _, key in ipairs { "header", "total", "guessed", "untold", "accept" } do
         p[key] = parse(where, def[key])
