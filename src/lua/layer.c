@@ -216,7 +216,9 @@ static int layer_index(lua_State *L)
             count = ls->count;
             rtap_layers_one(ls, NULL);
         }
-        r = !f->fs ? -1 : ls->count > (unsigned)ref->layer ? rtap_fieldset_in_layer(f->fs, ls, (unsigned)ref->layer, &it) : -1;
+        r = !f->fs                             ? -1
+            : ls->count > (unsigned)ref->layer ? rtap_fieldset_in_layer(f->fs, ls, (unsigned)ref->layer, &it)
+                                               : -1;
         if (r >= 0) {
             if (r)
                 rtap_lua_push_item(L, S, ls, &it);

@@ -364,7 +364,8 @@ static const char *fault(const struct rtap_proto *p)
             (d->bits > 64 && d->type != RTAP_IPV6 && d->type != RTAP_GUID) ||
             (d->type == RTAP_IPV6 && d->bits != 128 && d->bits != 0) || (d->type == RTAP_GUID && d->bits != 128) ||
             (d->type == RTAP_IPV4 && d->bits != 32 && d->bits != 0) || (d->type == RTAP_ETHER && d->bits != 48) ||
-            (d->type == RTAP_EUI64 && d->bits != 64) || (d->type == RTAP_NTP && d->bits != 64) || (d->type == RTAP_FRAME && strcmp(p->name, "frame") != 0) ||
+            (d->type == RTAP_EUI64 && d->bits != 64) || (d->type == RTAP_NTP && d->bits != 64) ||
+            (d->type == RTAP_FRAME && strcmp(p->name, "frame") != 0) ||
             (d->type == RTAP_FLOAT && d->bits != 32 && d->bits != 64) ||
             (d->type == RTAP_FIXED && (d->bits == 0 || d->bits > 64)))
             return "a field is out of range";
@@ -418,8 +419,8 @@ static const char *fault(const struct rtap_proto *p)
          !code_ok(p, p->sum.skip_to) || !code_ok(p, p->sum.when) || !code_ok(p, p->sum.pseudo)))
         return "its checksum is out of range";
     if (p->sum.present) {
-        const int16_t parts[] = {p->sum.length, p->sum.from, p->sum.to, p->sum.skip_from, p->sum.skip_to, p->sum.when,
-                                 p->sum.pseudo};
+        const int16_t parts[] = {p->sum.length,  p->sum.from, p->sum.to,    p->sum.skip_from,
+                                 p->sum.skip_to, p->sum.when, p->sum.pseudo};
 
         for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
             if (parts[i] >= 0 && rtap_code_uses_checksum(&p->codes[parts[i]]))

@@ -201,7 +201,7 @@ struct rtap_proto {
         line_count;
     int16_t header, total, guessed, untold, accept; /* expressions, or -1 */
     int16_t refusal; /* string: the layer below is malformed when `accept` refuses; -1: it isn't */
-    int16_t stream; /* likewise: it is a piece of a stream of bytes, messages go on in the next packet */
+    int16_t stream;  /* likewise: it is a piece of a stream of bytes, messages go on in the next packet */
     uint16_t id;
     bool defined, hidden;
     bool once;                            /* several in a row are one entry of frame.protocols */

@@ -187,9 +187,7 @@ static int64_t var(const struct rtap_eval *ev, int64_t which)
     case V_REST: return ((int64_t)(ev->soft && ev->region > ev->soft_end ? ev->soft_end : ev->region) - ev->pos) / 8;
     case V_PAYLOAD: return (int64_t)l->end - l->off - l->header;
     case V_INDEX: return ev->index;
-    case V_CHECKSUM:
-        ((struct rtap_eval *)ev)->cost += ev->cap / 16 + 1;
-        return rtap_layer_sum(ev);
+    case V_CHECKSUM: ((struct rtap_eval *)ev)->cost += ev->cap / 16 + 1; return rtap_layer_sum(ev);
     case V_WIRE: return (int64_t)l->wire - l->off;
     case V_LINK: return ev->layers->pkt->linktype;
     case V_PARENT_LEN: return ev->below ? (int64_t)ev->below->end - ev->below->off : (int64_t)ev->layers->pkt->len;

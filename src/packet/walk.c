@@ -159,8 +159,8 @@ static void at(struct rtap_walk_state *w, const struct rtap_op *op)
         rtap_walk_truncated(w);
         return;
     }
-    if (from >= 0 && size >= 0 && from < 0xffffff && size < 0xffffff && w->cap < ev->region && (from + size) * 8 > w->cap &&
-        (from + size) * 8 <= ev->region) {
+    if (from >= 0 && size >= 0 && from < 0xffffff && size < 0xffffff && w->cap < ev->region &&
+        (from + size) * 8 > w->cap && (from + size) * 8 <= ev->region) {
         rtap_walk_truncated(w);
         return;
     }
