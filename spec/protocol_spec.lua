@@ -1,7 +1,10 @@
 -- Protocols that a script declares: the one of the README, and one with everything a table can say. The bytes are put
 -- together by string.pack here, not by the code under test.
 local ringtap = require "ringtap"
-local support = require "spec.support"
+local support = require "support"
+local live = require "support.live"
+
+local root_it = live.root and it or pending
 
 local function hex(text)
     return (text:gsub("%s", ""):gsub("%x%x", function(two) return string.char(tonumber(two, 16)) end))
@@ -71,6 +74,27 @@ describe("the README's private protocol", function()
             seen[#seen + 1] = id .. "/" .. value
         end
         assert.same({ "7/-5" }, seen)
+    end)
+
+    root_it("works on a file and live, as the script stands in the README #root", function()
+        local ns = support.namespaces()
+        local directory = support.tmpdir()
+        local program = live.program(directory, "sensor.lua", "\n" .. readme_example())
+        local path = directory .. "/sensor.pcap"
+        local out = assert(ringtap.write(path))
+        assert(out:send(packet(datagram(4711, reading))))
+        assert(out:close())
+        assert.equal("7\t-5\n", support.must("lua5.4 " .. program .. " " .. path))
+        local process = support.spawn(ns:exec("b", "lua5.4 " .. program .. " veth_b"))
+        assert.truthy(support.wait_for(function() return live.sockets(ns, "b") == 1 end, 20))
+        local seen = support.wait_for(function() -- the source is bound a moment after its socket is there
+            live.send(ns, "a", { datagram(4711, reading) })
+            return support.output(process):find("7\t-5\n", 1, true)
+        end, 20)
+        support.kill(process, "INT")
+        support.wait(process, 20)
+        assert.truthy(seen)
+        support.cleanup()
     end)
 end)
 
