@@ -345,9 +345,25 @@ const luaL_Reg rtap_lua_decode_methods[] = {
     {"edit", pkt_edit},        {"hex", pkt_hex}, {NULL, NULL},
 };
 
+/* _ipv6(bytes): the text of 16 bytes, RFC 5952; for functions of tables */
+static int ipv6_text(lua_State *L)
+{
+    size_t n;
+    const char *bytes = luaL_checklstring(L, 1, &n);
+    char text[64];
+    struct rtap_out o;
+
+    luaL_argcheck(L, n == 16, 1, "16 bytes");
+    rtap_out_init(&o, text, sizeof(text));
+    rtap_out_ip6(&o, (const uint8_t *)bytes);
+    rtap_out_done(&o, sizeof(text));
+    lua_pushstring(L, text);
+    return 1;
+}
+
 void rtap_lua_open_decode(lua_State *L, struct rtap_lua *S)
 {
-    static const luaL_Reg functions[] = {{"_tree", tree}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"_tree", tree}, {"_ipv6", ipv6_text}, {NULL, NULL}};
 
     lua_pushlightuserdata(L, S);
     luaL_setfuncs(L, functions, 1);

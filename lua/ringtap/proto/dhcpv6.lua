@@ -1,5 +1,7 @@
 --- DHCPv6, RFC 8415, with the options of RFC 3319, 3633, 3646, 4704, 5007, 5908, 6603, 7598 and others.
 
+local core = require "ringtap.core"
+
 local hardware = { [1] = "Ethernet", [6] = "IEEE 802", [7] = "ARCNET", [16] = "ATM", [24] = "IEEE 1394",
     [27] = "EUI-64",
     [32] = "InfiniBand" }
@@ -65,24 +67,7 @@ local function domain_name(bytes)
 end
 
 local function prefix_text(bytes)
-    local words = { (">" .. ("I2"):rep(8)):unpack((bytes .. ("\0"):rep(16)):sub(1, 16)) }
-    local from, longest = 0, 1
-    for i = 1, 8 do
-        local n = 0
-        while i + n <= 8 and words[i + n] == 0 do
-            n = n + 1
-        end
-        if n > longest then
-            from, longest = i, n
-        end
-    end
-    for i = 1, 8 do
-        words[i] = ("%x"):format(words[i])
-    end
-    if from == 0 then
-        return table.concat(words, ":", 1, 8)
-    end
-    return table.concat(words, ":", 1, from - 1) .. "::" .. table.concat(words, ":", from + longest, 8)
+    return core._ipv6((bytes .. ("\0"):rep(16)):sub(1, 16))
 end
 
 -- ---------------------------------------------------------------- shapes of options

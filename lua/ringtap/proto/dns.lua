@@ -1,6 +1,8 @@
 --- DNS, RFC 1035 and what was added since (EDNS 6891, DNSSEC 4034 and 5155, SVCB 9460, update 2136, DSO 8490, ...), and
 -- its relatives on the local link, multicast DNS (RFC 6762) and LLMNR (RFC 4795), which have the same fields.
 
+local core = require "ringtap.core"
+
 local types = {
     "A", "NS", "MD", "MF", "CNAME", "SOA", "MB", "MG", "MR", "NULL", "WKS", "PTR", "HINFO", "MINFO", "MX", "TXT",
     "RP", "AFSDB",
@@ -155,32 +157,12 @@ local function ipv4_begin(bytes)
     return ("%d.%d.%d.%d"):format((bytes .. "\0\0\0\0"):byte(1, 4))
 end
 
-local function ipv6_text(bytes)
-    local words, from, longest = { (">" .. ("I2"):rep(8)):unpack(bytes) }, 0, 1
-    for i = 1, 8 do
-        local n = 0
-        while i + n <= 8 and words[i + n] == 0 do
-            n = n + 1
-        end
-        if n > longest then
-            from, longest = i, n
-        end
-    end
-    for i = 1, 8 do
-        words[i] = ("%x"):format(words[i])
-    end
-    if from == 0 then
-        return table.concat(words, ":", 1, 8)
-    end
-    return table.concat(words, ":", 1, from - 1) .. "::" .. table.concat(words, ":", from + longest, 8)
-end
-
 local function ipv6_begin(bytes)
-    return ipv6_text((bytes .. ("\0"):rep(16)):sub(1, 16))
+    return core._ipv6((bytes .. ("\0"):rep(16)):sub(1, 16))
 end
 
 local function ipv6_end(bytes)
-    return ipv6_text((("\0"):rep(16) .. bytes):sub(-16))
+    return core._ipv6((("\0"):rep(16) .. bytes):sub(-16))
 end
 
 -- ---------------------------------------------------------------- what a record holds

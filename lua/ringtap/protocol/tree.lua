@@ -62,10 +62,7 @@ local function fail(where, format, ...)
     error(("protocol %s: " .. format):format(where, ...), 0)
 end
 
---- The name in `list` that is most like `word`, or nil.
-local function nearest(word, list)
-    return core._nearest(word, list)
-end
+local nearest = core._nearest
 
 local function unknown_key(where, key, keys)
     local names = {}
