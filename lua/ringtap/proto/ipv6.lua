@@ -218,7 +218,10 @@ local options = {
         { ".ipv6.opt.lio.length", 8, "LineIDLen" },
         { ".ipv6.opt.lio.line_id", "string", "Line ID", size = ".ipv6.opt.lio.length" },
     },
-    [0xc2] = { { ".ipv6.opt.jumbo", 32, "Payload Length" } },
+    [0xc2] = {
+        { ".ipv6.opt.jumbo", 32, "Payload Length" },
+        { check = ".ipv6.opt.jumbo > 65535", "a jumbo payload length below 65536" },
+    },
     [0xc9] = { { ".ipv6.opt.mipv6.home_address", "ipv6", "MIPv6 Home Address" } },
     [0xee] = {
         { ".ipv6.opt.dff.flags", 8, "Flags", base = "hex", sub = {
