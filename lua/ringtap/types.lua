@@ -474,7 +474,7 @@ function packet:layers() end
 function packet:at(layer) end
 
 --- What a layer carries as its header says, without padding.
----@param layer? string default: the last of TCP, UDP, UDP-Lite and SCTP, else the last layer
+---@param layer? string default: the last of TCP, UDP, UDP-Lite, SCTP and DCCP, else the last layer
 ---@return string? bytes nil when the layer is absent
 function packet:payload(layer) end
 

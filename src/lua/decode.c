@@ -63,7 +63,7 @@ static int pkt_at(lua_State *L)
 
 static bool carries(const struct rtap_proto *p)
 {
-    static const char *const names[] = {"tcp", "udp", "udplite", "sctp"};
+    static const char *const names[] = {"tcp", "udp", "udplite", "sctp", "dccp"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(p->name, names[i]) == 0)
