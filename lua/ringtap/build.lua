@@ -38,6 +38,18 @@ local function guarded(f, ...)
     return table.unpack(r, 2, r.n)
 end
 
+-- Options with one name: others raise, in the caller's caller.
+local function only(opts, name)
+    if opts ~= nil and type(opts) ~= "table" then
+        error(("a table with %s expected, not a %s"):format(name, type(opts)), 3)
+    end
+    for key in pairs(opts or {}) do
+        if key ~= name then
+            error(("unknown option '%s' (did you mean '%s'?)"):format(tostring(key), name), 3)
+        end
+    end
+end
+
 -- ---------------------------------------------------------------- layers
 
 -- A copy for a table's `build`, with names as the table has them.
@@ -193,13 +205,8 @@ M.bytes_of = bytes_of
 function methods.bytes(q, opts)
     local state = state_of(q)
     local bytes = guarded(bytes_of, state)
-    local pad
-    for key, v in pairs(opts or {}) do
-        if key ~= "pad" then
-            error(("unknown option '%s' (did you mean 'pad'?)"):format(tostring(key)), 2)
-        end
-        pad = v
-    end
+    only(opts, "pad")
+    local pad = opts and opts.pad
     if pad ~= nil and math.type(pad) ~= "integer" then
         error("pad: a number of bytes", 2)
     end
@@ -238,6 +245,7 @@ end
 ---@return ringtap.packet
 function methods.packet(q, opts)
     local state = state_of(q)
+    only(opts, "linktype")
     local linktype = opts and opts.linktype or linktype_of(state)
     if not linktype then
         local first = state.layers[1]
@@ -652,6 +660,7 @@ end
 ---@param opts? { force?: boolean }
 function methods.encode(q, opts)
     local state = state_of(q)
+    only(opts, "force")
     if not state.packet then
         return q:bytes()
     end

@@ -199,21 +199,26 @@ local function find_node(scope, name)
     return best, owner, field
 end
 
--- The first element of a list in which a field of that name may be.
-local function scope_for(scope, name)
-    if scope.schema.fields[name] then
+-- The first scope, this one or one of its lists' elements, that `has` accepts.
+local function first_scope(scope, has)
+    if has(scope) then
         return scope
     end
     for _, times in pairs(scope.lists) do
         for _, list in ipairs(times) do
             for _, element in ipairs(list) do
-                local found = scope_for(element, name)
+                local found = first_scope(element, has)
                 if found then
                     return found
                 end
             end
         end
     end
+end
+
+-- ... in which a field of that name may be.
+local function scope_for(scope, name)
+    return first_scope(scope, function(s) return s.schema.fields[name] end)
 end
 
 -- A node's value: what it was given, else what was read.
@@ -248,21 +253,9 @@ function M.element_value(layer, scope, name)
     return scope.given[name]
 end
 
--- The first scope that has such a list.
+-- ... that has such a list.
 local function find_list(scope, list)
-    if scope.lists[list] then
-        return scope
-    end
-    for _, times in pairs(scope.lists) do
-        for _, elements in ipairs(times) do
-            for _, element in ipairs(elements) do
-                local found = find_list(element, list)
-                if found then
-                    return found
-                end
-            end
-        end
-    end
+    return first_scope(scope, function(s) return s.lists[list] end)
 end
 M.find_list = find_list
 

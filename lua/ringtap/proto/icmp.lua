@@ -221,6 +221,25 @@ local has_length = "(type == 3 || type == 11 || type == 12) && $u8(5) != 0"
 -- RFC 4884 5.5: without a length, an extension structure follows the 128th byte of a datagram that is not longer.
 local has_old_extension = is_error .. " && $len > 136 && $u16(10) <= 128 && $u8(136) >> 4 == 2"
 
+-- RFC 8335, behind the identifier
+local extended_request = {
+    { "ext.echo.seq", 8, "Sequence Number" },
+    { "ext.echo.req.res", 7, "Reserved", base = "hex" },
+    { "ext.echo.req.local", "bool", "Local bit" },
+    { call = "extensions", when = "$rest >= 4" },
+}
+local extended_reply = {
+    { "ext.echo.seq", 8, "Sequence Number" },
+    { "ext.echo.rsp.state", 3, "State", values = {
+        [0] = "Reserved", [1] = "Incomplete", [2] = "Reachable", [3] = "Stale", [4] = "Delay", [5] = "Probe",
+        [6] = "Failed",
+    } },
+    { "ext.echo.rsp.res", 2, "Reserved", base = "hex" },
+    { "ext.echo.rsp.active", "bool", "Active bit" },
+    { "ext.echo.rsp.ipv4", "bool", "IPv4 bit" },
+    { "ext.echo.rsp.ipv6", "bool", "IPv6 bit" },
+}
+
 return {
     name = "icmp", title = "Internet Control Message Protocol",
     on = { ["ip.proto"] = 1 },
@@ -232,7 +251,8 @@ return {
         { "ip", at = 8, quoted = true },
     },
     checksum = { field = "checksum" },
-    groups = { extensions = extensions },
+    -- icmpv6.lua has them too
+    groups = { extensions = extensions, extended_request = extended_request, extended_reply = extended_reply },
     line = {
         { when = "type == 8", "ICMP echo request, id {ident}, seq {seq}, length {=$len}" },
         { when = "type == 0", "ICMP echo reply, id {ident}, seq {seq}, length {=$len}" },
@@ -314,21 +334,8 @@ return {
                 { loop = true, list = "extensions", table.unpack(mobile_extension) },
             },
             [10] = { { "_", 32 } },
-            [42] = with(identifier,
-                { "ext.echo.seq", 8, "Sequence Number" },
-                { "ext.echo.req.res", 7, "Reserved", base = "hex" },
-                { "ext.echo.req.local", "bool", "Local bit" },
-                { call = "extensions", when = "$rest >= 4" }),
-            [43] = with(identifier,
-                { "ext.echo.seq", 8, "Sequence Number" },
-                { "ext.echo.rsp.state", 3, "State", values = {
-                    [0] = "Reserved", [1] = "Incomplete", [2] = "Reachable", [3] = "Stale", [4] = "Delay",
-                    [5] = "Probe", [6] = "Failed",
-                } },
-                { "ext.echo.rsp.res", 2, "Reserved", base = "hex" },
-                { "ext.echo.rsp.active", "bool", "Active bit" },
-                { "ext.echo.rsp.ipv4", "bool", "IPv4 bit" },
-                { "ext.echo.rsp.ipv6", "bool", "IPv6 bit" }),
+            [42] = with(identifier, { call = "extended_request" }),
+            [43] = with(identifier, { call = "extended_reply" }),
         },
         default = {},
     },

@@ -11,8 +11,9 @@ local carriers = {
 -- those that are the last in a packet, and those that only their link type leads to: not loaded before something needs
 -- them
 local leaves = {
-    "data", "netlink", "ieee80211", "arp", "lldp", "lcp", "igmp", "sctp", "wireguard", "quic", "dns", "dhcp", "dhcpv6",
-    "ntp", "snmp", "tftp", "syslog", "rtp", "rtcp", "sip", "http", "tls", "bgp", "ospf", "bfd", "vrrp", "hsrp", "dccp",
+    "data", "netlink", "radiotap", "ieee80211", "arp", "lldp", "lcp", "igmp", "sctp", "wireguard", "quic", "dns",
+    "dhcp", "dhcpv6", "ntp", "snmp", "tftp", "syslog", "rtp", "rtcp", "sip", "http", "tls", "bgp", "ospf", "bfd",
+    "vrrp", "hsrp", "dccp",
 }
 
 local M = {}
