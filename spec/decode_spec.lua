@@ -80,6 +80,8 @@ describe("a layer", function()
         assert.equal(1460, packet(syn).tcp.options and packet(syn)["tcp.options.mss_val"])
         assert.has_error(function() return p.udp.nothing end)
         assert.has_error(function() return p.nothing end)
+        assert.has_error(function() p.udp.dstport = 1 end,
+            "a packet can't be changed (field 'dstport'); pkt:edit() makes a builder of it")
     end)
 
     it("has a place and a payload", function()

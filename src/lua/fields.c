@@ -145,8 +145,11 @@ struct rtap_layers *rtap_lua_layers(lua_State *L, struct rtap_lua *S, int idx)
     const struct rtap_pkt *pkt;
     uint64_t key;
 
-    rtap_lua_know_link(L, S, rtap_lua_check_pkt(L, S, idx)->linktype);
     pkt = rtap_lua_check_pkt(L, S, idx); /* after what may run Lua */
+    if (__builtin_expect(pkt->linktype != S->link_known, 0)) {
+        rtap_lua_new_link(L, S, pkt->linktype);
+        pkt = rtap_lua_check_pkt(L, S, idx);
+    }
     key = rtap_lua_packet_key(L, S, idx);
 
     if (d->key != key || d->version != e->version || d->layers.pkt != pkt) {

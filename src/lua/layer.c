@@ -231,6 +231,13 @@ static int layer_index(lua_State *L)
     return 1;
 }
 
+static int layer_newindex(lua_State *L)
+{
+    rtap_lua_check(L, 1, RTAP_STATE(L)->mt_layer, "layer");
+    return luaL_error(L, "a packet can't be changed (field '%s'); pkt:edit() makes a builder of it",
+                      luaL_tolstring(L, 2, NULL));
+}
+
 static int layer_tostring(lua_State *L)
 {
     rtap_lua_check(L, 1, RTAP_STATE(L)->mt_layer, "layer");
@@ -241,7 +248,8 @@ static int layer_tostring(lua_State *L)
 
 void rtap_lua_open_layer(lua_State *L, struct rtap_lua *S)
 {
-    static const luaL_Reg metamethods[] = {{"__index", layer_index}, {"__tostring", layer_tostring}, {NULL, NULL}};
+    static const luaL_Reg metamethods[] = {
+        {"__index", layer_index}, {"__newindex", layer_newindex}, {"__tostring", layer_tostring}, {NULL, NULL}};
 
     lua_newtable(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &names_key);
