@@ -1,6 +1,7 @@
 /* luaopen_ringtap_core: one struct rtap_lua per Lua state, and every part of the binding puts its names in the table.
  */
 #include "lua/rtap_lua.h"
+#include "lua/writable.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +44,12 @@ int luaopen_ringtap_core(lua_State *L)
     rtap_lua_open_layer(L, S);
     rtap_lua_open_decode(L, S);
     rtap_lua_open_packet(L, S);
+    rtap_lua_open_writable(L, S);
+    rtap_lua_open_frames(L, S);
     rtap_lua_open_source(L, S);
     rtap_lua_open_sink(L, S);
+    rtap_lua_open_sender(L, S);
+    rtap_lua_open_signals(L, S);
     rtap_lua_open_filter(L, S);
     rtap_lua_open_capture(L, S);
     rtap_lua_open_savefile(L, S);

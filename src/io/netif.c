@@ -12,6 +12,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -72,8 +73,41 @@ static void read_link(struct rtap_netif *n, const struct nlmsghdr *h)
             memcpy(n->address, RTA_DATA(a), n->address_len);
             break;
         case IFLA_LINKINFO: read_link_info(n, a); break;
+        case IFLA_STATS64:
+            if (RTA_PAYLOAD(a) >= offsetof(struct rtnl_link_stats64, tx_dropped) + sizeof(n->tx_dropped))
+                memcpy(&n->tx_dropped, (const char *)RTA_DATA(a) + offsetof(struct rtnl_link_stats64, tx_dropped),
+                       sizeof(n->tx_dropped));
+            break;
         }
     }
+}
+
+int rtap_netif_get(int fd, int ifindex, struct rtap_netif *n)
+{
+    struct {
+        struct nlmsghdr h;
+        struct ifinfomsg m;
+    } request = {
+        .h = {.nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+        .m = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex},
+    };
+    _Alignas(struct nlmsghdr) char buf[32768];
+    const struct nlmsghdr *h = (struct nlmsghdr *)buf;
+    ssize_t got;
+
+    if (send(fd, &request, sizeof(request), 0) < 0)
+        return -errno;
+    do {
+        got = recv(fd, buf, sizeof(buf), 0);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return -errno;
+    if (!NLMSG_OK(h, (unsigned)got))
+        return -EIO;
+    if (h->nlmsg_type == NLMSG_ERROR)
+        return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
+    read_link(n, h);
+    return 0;
 }
 
 int rtap_netif_list(const char *netns, struct rtap_netif *list, unsigned size, char *err, size_t errlen)

@@ -12,12 +12,16 @@ struct rtap_netif {
     unsigned address_len;
     unsigned index, flags; /* flags: IFF_* */
     unsigned mtu, rx_queues, tx_queues;
+    uint64_t tx_dropped;
     unsigned short hatype; /* ARPHRD_* */
 };
 
 /* All interfaces of a namespace (NULL: here), in the kernel's order: the first `size` of them into list. Returns how
  * many there are, or -errno with the sentence in err. */
 int rtap_netif_list(const char *netns, struct rtap_netif *list, unsigned size, char *err, size_t errlen);
+
+/* One of them by its number, over a NETLINK_ROUTE socket of its namespace. 0; -ENODEV: it is gone; -errno. */
+int rtap_netif_get(int fd, int ifindex, struct rtap_netif *n);
 
 enum rtap_offload {
     RTAP_OFFLOAD_GRO,

@@ -1,10 +1,10 @@
 /*
- * Making an AF_PACKET source: the socket, the interface's link type, the ring, the fanout group. Everything that can be
+ * Making an AF_PACKET source: the socket, the ring, the fanout group. Everything that can be
  * wrong with the parameters is found here and named, before the kernel answers EINVAL.
  */
 #include "tpacket_setup.h"
 
-#include "netns.h"
+#include "device.h"
 #include <errno.h>
 #include <linux/net_tstamp.h>
 #include <linux/sockios.h>
@@ -29,96 +29,6 @@
 #ifndef PACKET_FANOUT_FLAG_UNIQUEID
 #define PACKET_FANOUT_FLAG_UNIQUEID 0x2000
 #endif
-
-struct device {
-    int ifindex;
-    unsigned short hatype;
-    uint16_t linktype;
-    bool cooked;
-    enum rtap_ring_cook cook;
-    bool ethernet;
-};
-
-/* ARPHRD_* to LINKTYPE_*. What has no header of a known form is read from the network layer on, as RAW, or with
- * the kernel's own facts in front, as SLL2. */
-static void choose_linktype(struct device *d)
-{
-    static const struct {
-        unsigned short hatype;
-        uint16_t linktype;
-        bool cooked;
-        enum rtap_ring_cook cook;
-    } known[] = {
-        {ARPHRD_ETHER, RTAP_LINKTYPE_ETHERNET, false, RTAP_COOK_NONE},
-        {ARPHRD_LOOPBACK, RTAP_LINKTYPE_ETHERNET, false, RTAP_COOK_NONE},
-        {ARPHRD_NONE, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE},   /* tun, wireguard */
-        {ARPHRD_TUNNEL, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE}, /* ipip */
-        {ARPHRD_TUNNEL6, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE},
-        {ARPHRD_SIT, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE},
-        {ARPHRD_IPGRE, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE},
-        {823 /* ARPHRD_IP6GRE */, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE},
-        {519 /* ARPHRD_RAWIP */, RTAP_LINKTYPE_RAW, true, RTAP_COOK_NONE},
-        {ARPHRD_IEEE80211, RTAP_LINKTYPE_IEEE802_11, false, RTAP_COOK_NONE},
-        {803 /* ARPHRD_IEEE80211_RADIOTAP */, RTAP_LINKTYPE_IEEE802_11_RADIOTAP, false, RTAP_COOK_NONE},
-        {804 /* ARPHRD_IEEE802154 */, 230 /* IEEE802_15_4_NOFCS */, false, RTAP_COOK_NONE},
-        {824 /* ARPHRD_NETLINK */, RTAP_LINKTYPE_NETLINK, true, RTAP_COOK_NETLINK},
-        {826 /* ARPHRD_VSOCKMON */, 271 /* VSOCK */, false, RTAP_COOK_NONE},
-    };
-
-    d->linktype = RTAP_LINKTYPE_LINUX_SLL2;
-    d->cooked = true;
-    d->cook = RTAP_COOK_SLL2;
-    if (d->ifindex == 0)
-        return;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (known[i].hatype == d->hatype) {
-            d->linktype = known[i].linktype;
-            d->cooked = known[i].cooked;
-            d->cook = known[i].cook;
-            d->ethernet = d->linktype == RTAP_LINKTYPE_ETHERNET;
-        }
-    }
-}
-
-static int find_device(struct device *d, const struct rtap_tpacket_config *cfg, char *err, size_t errlen)
-{
-    struct ifreq ifr = {0};
-    char text[256];
-    int fd, r = 0;
-
-    if (strcmp(cfg->ifname, "any") == 0) {
-        d->ifindex = 0;
-        choose_linktype(d);
-        return 0;
-    }
-    if (!*cfg->ifname || strlen(cfg->ifname) >= sizeof(ifr.ifr_name)) {
-        snprintf(err, errlen, "'%s': no interface can have this name (1 to %zu bytes)", cfg->ifname,
-                 sizeof(ifr.ifr_name) - 1);
-        return -ENODEV;
-    }
-    fd = rtap_netns_socket(cfg->netns, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0, text, sizeof(text));
-    if (fd < 0) {
-        snprintf(err, errlen, "%s: %s", cfg->ifname, text);
-        return fd;
-    }
-    strcpy(ifr.ifr_name, cfg->ifname);
-    if (ioctl(fd, SIOCGIFINDEX, &ifr) < 0) {
-        r = -errno;
-        goto out;
-    }
-    d->ifindex = ifr.ifr_ifindex;
-    if (ioctl(fd, SIOCGIFHWADDR, &ifr) < 0)
-        r = -errno;
-    else
-        d->hatype = ifr.ifr_hwaddr.sa_family;
-    choose_linktype(d);
-out:
-    close(fd);
-    if (r < 0)
-        snprintf(err, errlen, "%s: %s%s", cfg->ifname, strerror(-r),
-                 r == -ENODEV ? " (`ringtap info` lists the interfaces)" : "");
-    return r;
-}
 
 static uint64_t available_memory(void)
 {
@@ -273,9 +183,8 @@ static void ask_hardware_time(struct tpacket *t, const char *ifname)
 int rtap_tpacket_new(struct rtap_source **out, const struct rtap_tpacket_config *cfg, char *err, size_t errlen)
 {
     struct tpacket *t = calloc(1, sizeof(*t));
-    struct device d = {0};
+    struct rtap_device d = {0};
     int version = TPACKET_V3, r = -ENOMEM;
-    char text[256];
 
     *out = NULL;
     if (!t) {
@@ -291,7 +200,7 @@ int rtap_tpacket_new(struct rtap_source **out, const struct rtap_tpacket_config 
         snprintf(err, errlen, "%s: %s", cfg->ifname, strerror(ENOMEM));
         return r;
     }
-    r = find_device(&d, cfg, err, errlen);
+    r = rtap_device_find(&d, cfg->ifname, cfg->netns, err, errlen);
     if (r < 0)
         goto fail;
     t->ifindex = d.ifindex;
@@ -302,12 +211,9 @@ int rtap_tpacket_new(struct rtap_source **out, const struct rtap_tpacket_config 
     }
     t->promisc = cfg->promisc;
     t->source.linktype = d.linktype;
-    t->fd = rtap_netns_socket(cfg->netns, AF_PACKET, (d.cooked ? SOCK_DGRAM : SOCK_RAW) | SOCK_CLOEXEC, 0, text,
-                              sizeof(text));
+    t->fd = rtap_device_socket(cfg->ifname, cfg->netns, d.cooked ? SOCK_DGRAM : SOCK_RAW, err, errlen);
     if (t->fd < 0) {
         r = t->fd;
-        snprintf(err, errlen, "%s: %s%s", cfg->ifname, text,
-                 r == -EPERM ? " (needs CAP_NET_RAW: run as root, or setcap cap_net_raw+ep on the lua binary)" : "");
         goto fail;
     }
     if (setsockopt(t->fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) < 0) {

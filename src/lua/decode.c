@@ -71,11 +71,41 @@ static bool carries(const struct rtap_proto *p)
     return false;
 }
 
+/* What carries the payload: the last transport, or the last layer of all. */
+static const struct rtap_layer *carrier(const struct rtap_layers *ls)
+{
+    for (unsigned i = ls->count; i-- > 0;)
+        if (carries(ls->at[i].proto))
+            return &ls->at[i];
+    for (unsigned i = ls->count; i-- > 0;)
+        if (!ls->at[i].proto->hidden)
+            return &ls->at[i];
+    return NULL;
+}
+
+static bool payload_of(const struct rtap_layers *ls, const struct rtap_layer *l, uint32_t *from, uint32_t *to)
+{
+    if (!l)
+        return false;
+    *from = captured(ls, l->off + l->header);
+    *to = captured(ls, l->end);
+    if (*to < *from)
+        *to = *from;
+    return true;
+}
+
+bool rtap_lua_payload_range(lua_State *L, struct rtap_lua *S, int idx, uint32_t *from, uint32_t *to)
+{
+    const struct rtap_layers *ls = rtap_lua_layers_all(L, S, idx);
+
+    return payload_of(ls, carrier(ls), from, to);
+}
+
 /* pkt:payload([layer]): what the layer (default: the last transport, or the last of all) carries, as its header says */
 static int pkt_payload(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
-    const struct rtap_layer *l = NULL;
+    const struct rtap_layer *l;
     struct rtap_layers *ls;
     uint32_t from, to;
 
@@ -86,20 +116,12 @@ static int pkt_payload(lua_State *L)
         rtap_layers_finish(ls);
     } else {
         ls = rtap_lua_layers_all(L, S, 1);
-        for (unsigned i = ls->count; i-- > 0 && !l;)
-            if (carries(ls->at[i].proto))
-                l = &ls->at[i];
-        for (unsigned i = ls->count; i-- > 0 && !l;)
-            if (!ls->at[i].proto->hidden)
-                l = &ls->at[i];
+        l = carrier(ls);
     }
-    if (!l) {
+    if (payload_of(ls, l, &from, &to))
+        lua_pushlstring(L, (const char *)ls->pkt->data + from, to - from);
+    else
         luaL_pushfail(L);
-        return 1;
-    }
-    from = captured(ls, l->off + l->header);
-    to = captured(ls, l->end);
-    lua_pushlstring(L, (const char *)ls->pkt->data + from, to > from ? to - from : 0);
     return 1;
 }
 

@@ -30,6 +30,11 @@ void rtap_lua_raise_pending(lua_State *L, struct rtap_lua *S);
  * time. Good until the next call, and while the packet is. */
 struct rtap_layers *rtap_lua_layers(lua_State *L, struct rtap_lua *S, int idx);
 
+/* The bytes of a packet were written to: what is known of its layers is no longer so. */
+void rtap_lua_forget_layers(struct rtap_lua *S);
+/* [from, to) of what the last transport (or the last layer) of the packet at idx carries; false: there is no layer. */
+bool rtap_lua_payload_range(lua_State *L, struct rtap_lua *S, int idx, uint32_t *from, uint32_t *to);
+
 /* A column by name, with or without #N, and the tables that it takes loaded: true, or false when no protocol has it. */
 bool rtap_lua_column(lua_State *L, struct rtap_lua *S, const char *name, uint16_t *id, int *occurrence);
 /* Raise that there is no such field, with the nearest names. */

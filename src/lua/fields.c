@@ -8,6 +8,7 @@
  */
 #include "engine.h"
 #include "loop.h"
+#include "writable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -135,6 +136,8 @@ uint64_t rtap_lua_packet_key(lua_State *L, struct rtap_lua *S, int idx)
         return (uint64_t)(uintptr_t)lua_touserdata(L, idx);
     if (rtap_lua_test(L, idx, S->mt_owned))
         return ((struct rtap_owned *)lua_touserdata(L, idx))->serial;
+    if (rtap_lua_test(L, idx, S->mt_template))
+        return ((struct rtap_lua_template *)lua_touserdata(L, idx))->serial;
     return ((struct rtap_held *)lua_touserdata(L, idx))->serial;
 }
 
@@ -159,6 +162,12 @@ struct rtap_layers *rtap_lua_layers(lua_State *L, struct rtap_lua *S, int idx)
         d->version = e->version;
     }
     return &d->layers;
+}
+
+void rtap_lua_forget_layers(struct rtap_lua *S)
+{
+    if (S->decoded)
+        S->decoded->key = 0;
 }
 
 /* Finalizers of others may come after its own. */

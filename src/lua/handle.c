@@ -7,6 +7,8 @@
  */
 #include "packet.h"
 
+#include "writable.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -67,6 +69,7 @@ void rtap_lua_slot_free(struct rtap_slot *slot)
 
     rtap_lua_slot_step(slot);
     slot->block = NULL;
+    slot->frames = NULL;
     slot->in_use = false;
     if (b)
         rtap_block_unpin(b);
@@ -106,6 +109,8 @@ const struct rtap_pkt *rtap_lua_check_pkt(lua_State *L, struct rtap_lua *S, int 
         lua_pop(L, 1);
         if (mt == S->mt_owned)
             return &((struct rtap_owned *)p)->pkt;
+        if (mt == S->mt_template)
+            return &((struct rtap_lua_template *)p)->t.pkt;
         if (mt == S->mt_held) {
             if (!((struct rtap_held *)p)->block)
                 luaL_error(L, "released packet: its memory went back to the source (use pkt:copy() to keep it)");

@@ -5,6 +5,7 @@
 #include "packet.h"
 
 #include "engine.h"
+#include "writable.h"
 
 #include "../packet/bytes.h"
 #include "../packet/line.h"
@@ -122,6 +123,8 @@ static int pkt_hold(lua_State *L)
     lua_settop(L, 1);
     if (rtap_lua_test(L, 1, S->mt_owned))
         return 1;
+    if (rtap_lua_is_writable(L, S, 1))
+        return luaL_error(L, "what can be written to can't be held: copy() gives a packet to keep");
     h = lua_newuserdatauv(L, sizeof(*h), 0);
     h->block = NULL;
     rtap_lua_set_type(L, S->mt_held);
@@ -429,6 +432,8 @@ static int pkt_index(lua_State *L)
 static int pkt_newindex(lua_State *L)
 {
     self(L);
+    if (rtap_lua_is_writable(L, RTAP_STATE(L), 1))
+        return rtap_lua_write_field(L, RTAP_STATE(L));
     return luaL_error(L, "a packet can't be changed (field '%s')", luaL_tolstring(L, 2, NULL));
 }
 
@@ -472,9 +477,13 @@ void rtap_lua_open_packet(lua_State *L, struct rtap_lua *S)
     luaL_setfuncs(L, methods, 1);
     lua_pushlightuserdata(L, S);
     luaL_setfuncs(L, rtap_lua_decode_methods, 1);
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, rtap_lua_write_methods, 1);
     for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
         push_integer_field(L, properties[i].name, (lua_Integer)properties[i].property);
     S->mt_held = packet_type(L, S, "ringtap.packet (held)", held_metamethods, names);
+    lua_pop(L, 1);
+    S->mt_template = packet_type(L, S, "ringtap.template", metamethods, names);
     lua_pop(L, 1);
     S->mt_owned = packet_type(L, S, "ringtap.packet", metamethods, names);
     rtap_lua_set_light_metatable(L, S, lua_gettop(L));

@@ -23,6 +23,7 @@ struct rtap_slot {
     uint64_t handle; /* the one handle that is valid now, or a value that no handle has been given */
     struct rtap_pkt pkt;
     struct rtap_block *block; /* pinned while a packet is shown, or NULL */
+    struct rtap_lua_frames *frames; /* whose frame is shown: it may be written to; NULL: a packet */
     unsigned number;
     bool in_use;
 };
@@ -33,7 +34,7 @@ struct rtap_lua {
     struct {
         unsigned users;
         bool was_blocked;
-    } signals[RTAP_SIGNALS]; /* forward.c */
+    } signals[RTAP_SIGNALS]; /* signals.c */
     struct rtap_slot **slots;
     unsigned slot_count;
     /* the decode engine (engine.c, fields.c) */
@@ -47,6 +48,7 @@ struct rtap_lua {
     bool engine_error;
     const void *mt_fieldset, *mt_layer;
     const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_reference, *mt_signals;
+    const void *mt_template, *mt_frames, *mt_blast;
 };
 
 #define RTAP_STATE(L) ((struct rtap_lua *)lua_touserdata((L), lua_upvalueindex(1)))
@@ -162,8 +164,11 @@ void rtap_lua_open_source(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_capture(lua_State *L, struct rtap_lua *S);  /* capture */
 void rtap_lua_open_savefile(lua_State *L, struct rtap_lua *S); /* read, write */
 void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_sender(lua_State *L, struct rtap_lua *S); /* sender, and the methods of senders */
+void rtap_lua_open_signals(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_blast(lua_State *L, struct rtap_lua *S); /* _blast, _place */
 void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S);
-void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S); /* forward, signals, text sink */
+void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S); /* forward, text */
 void rtap_lua_open_netif(lua_State *L, struct rtap_lua *S);   /* interfaces, interface */
 void rtap_lua_open_engine(lua_State *L, struct rtap_lua *S);  /* _field_names, _nearest */
 void rtap_lua_open_define(lua_State *L, struct rtap_lua *S);  /* _define, _bind, _bound: definitions of protocols */

@@ -5,6 +5,7 @@
 #include "sink.h"
 
 #include "engine.h"
+#include "writable.h"
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,31 @@ struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int 
     if (u->sink->busy)
         luaL_error(L, "the sink is at work: what it calls can't use it");
     return u;
+}
+
+int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx)
+{
+    const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, idx);
+    const uint32_t lost = RTAP_PKT_CSUM_NOT_READY | RTAP_PKT_VNET | RTAP_PKT_GSO;
+    struct rtap_layout lo;
+    uint8_t *data;
+    int r;
+
+    if (u->loops)
+        luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their place");
+    if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY || pkt->linktype != u->sink->linktype)
+        return rtap_sink_send(u->sink, pkt);
+    rtap_lua_engine(L, S); /* may run Lua */
+    rtap_layout_find(rtap_lua_layers(L, S, idx), &lo);
+    pkt = rtap_lua_check_pkt(L, S, idx);
+    if (!u->sink)
+        luaL_error(L, "attempt to use a closed sink");
+    r = u->sink->ops->reserve(u->sink, pkt->caplen, &data);
+    if (r < 0)
+        return r;
+    memcpy(data, pkt->data, pkt->caplen);
+    rtap_layout_complete(&lo, data);
+    return u->sink->ops->commit(u->sink, pkt);
 }
 
 static struct rtap_lua_sink *self(lua_State *L)
@@ -67,33 +93,70 @@ static void packet_of_string(lua_State *L, const struct rtap_lua_sink *u, struct
     }
 }
 
-/* sink:send(packet | string [, time]): true, or nil, message, errno */
+/* A builder becomes the packet that it makes, a string one of now or of that time. */
+static void to_packet(lua_State *L, struct rtap_lua *S, const struct rtap_lua_sink *u)
+{
+    struct rtap_owned *o;
+    struct rtap_pkt p;
+
+    if (lua_type(L, 2) == LUA_TSTRING) {
+        packet_of_string(L, u, &p);
+        o = lua_newuserdatauv(L, sizeof(*o) + p.caplen, 1);
+        memset(o, 0, sizeof(*o));
+        o->pkt = p;
+        memcpy(o->bytes, p.data, p.caplen);
+        o->pkt.data = o->bytes;
+        o->capacity = p.caplen;
+        o->serial = ++S->serials;
+        rtap_lua_set_type(L, S->mt_owned);
+        lua_replace(L, 2);
+    } else if (lua_type(L, 2) == LUA_TTABLE) { /* raises when it is none */
+        rtap_lua_to_template(L, S, 2, 0);
+        lua_replace(L, 2);
+    }
+}
+
+/* sink:send(packet | string | builder [, time]): true, or nil, message, errno */
 static int sink_send(lua_State *L)
 {
+    struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_sink *u = self(L);
-    struct rtap_pkt made;
-    bool is_string = lua_type(L, 2) == LUA_TSTRING;
+    uint64_t refusals;
     int r;
 
-    if (is_string)
-        packet_of_string(L, u, &made);
-    for (;;) {
-        if (RTAP_STATE(L)->engine_loaded) /* a sink that prints fields; the tables' loading may run Lua */
-            rtap_lua_know_link(L, RTAP_STATE(L),
-                               is_string ? made.linktype : rtap_lua_check_pkt(L, RTAP_STATE(L), 2)->linktype);
-        RTAP_STATE(L)->L = L;
+    lua_settop(L, 3);
+    to_packet(L, S, u);
+    do {
+        if (S->engine_loaded) /* a sink that prints fields; the tables' loading may run Lua */
+            rtap_lua_know_link(L, S, rtap_lua_check_pkt(L, S, 2)->linktype);
+        S->L = L;
         u = self(L);
-        r = rtap_sink_send(u->sink, is_string ? &made : rtap_lua_check_pkt(L, RTAP_STATE(L), 2));
-        rtap_lua_raise_pending(L, RTAP_STATE(L));
-        if (r != -EINTR)
-            break;
-        rtap_lua_interrupt(L);
-        self(L);
+        refusals = u->sink->refusals;
+        r = rtap_lua_sink_put(L, S, u, 2);
+        rtap_lua_raise_pending(L, S);
+        if (r == -EINTR) {
+            rtap_lua_interrupt(L);
+            self(L);
+        }
+    } while (r == -EINTR);
+    if (r == 0 && u->sink->live) {
+        bool alone = !u->queued;
+
+        r = u->sink->ops->kick(u->sink);
+        u->queued = r == -EAGAIN;
+        if (u->queued) /* it goes out with what is sent next, or by flush() */
+            r = 0;
+        else if (r == 0 && alone && u->sink->refusals != refusals)
+            r = -EMSGSIZE;
     }
     if (r == -EAGAIN) {
         luaL_pushfail(L);
-        lua_pushliteral(L, "full");
-        return 2;
+        if (u->sink->live)
+            lua_pushfstring(L, "full: %s", u->sink->error);
+        else
+            lua_pushliteral(L, "full");
+        lua_pushinteger(L, EAGAIN);
+        return 3;
     }
     if (r < 0)
         return rtap_lua_fail(L, r, u->sink->error);
@@ -101,35 +164,69 @@ static int sink_send(lua_State *L)
     return 1;
 }
 
-/* sink:flush() */
+/* sink:flush([timeout]): true, or nil, message, errno */
 static int sink_flush(lua_State *L)
 {
     struct rtap_lua_sink *u = self(L);
-    int r = rtap_lua_sink_kick(L, u);
+    lua_Number seconds = luaL_optnumber(L, 2, 1);
+    int r;
 
+    luaL_argcheck(L, seconds >= 0, 2, "a timeout in seconds, not negative");
+    if (u->sink->live)
+        r = rtap_lua_sink_push_out(L, u, seconds < 9e9 ? (int64_t)(seconds * 1e9) : INT64_MAX);
+    else
+        r = rtap_lua_sink_kick(L, u);
     if (r < 0)
-        return rtap_lua_fail(L, r, u->sink->error);
+        return rtap_lua_fail(L, r, self(L)->sink->error);
     lua_pushboolean(L, 1);
     return 1;
+}
+
+static void set_count(lua_State *L, const char *name, uint64_t n)
+{
+    lua_pushinteger(L, (lua_Integer)n);
+    lua_setfield(L, -2, name);
+}
+
+/* A table of those that are not 0. */
+static void set_causes(lua_State *L, const char *name, const uint64_t *causes)
+{
+    lua_newtable(L);
+    for (unsigned i = 1; i < RTAP_CAUSES; i++)
+        if (causes[i])
+            set_count(L, rtap_cause_names[i], causes[i]);
+    lua_setfield(L, -2, name);
 }
 
 static int sink_stats(lua_State *L)
 {
     struct rtap_sink *k = self(L)->sink;
     struct rtap_sink_stats st = {0};
+    uint64_t refused = 0;
 
     k->ops->stats(k, &st);
-    lua_createtable(L, 0, 4);
-    lua_pushinteger(L, (lua_Integer)st.sent);
-    lua_setfield(L, -2, "sent");
-    lua_pushinteger(L, (lua_Integer)st.bytes);
-    lua_setfield(L, -2, "bytes");
-    lua_pushinteger(L, (lua_Integer)st.queued);
-    lua_setfield(L, -2, "queued");
-    if (st.files) {
-        lua_pushinteger(L, (lua_Integer)st.files);
-        lua_setfield(L, -2, "files");
-    }
+    lua_createtable(L, 0, 16);
+    set_count(L, "sent", st.sent);
+    set_count(L, "bytes", st.bytes);
+    set_count(L, "queued", st.queued);
+    if (st.files)
+        set_count(L, "files", st.files);
+    if (!st.method)
+        return 1;
+    for (unsigned i = 1; i < RTAP_CAUSES; i++)
+        refused += st.refused[i];
+    set_count(L, "refused", refused);
+    set_causes(L, "causes", st.refused);
+    set_causes(L, "waits", st.waits);
+    set_count(L, "calls", st.calls);
+    set_count(L, "frame_count", st.frame_count);
+    set_count(L, "frame_size", st.frame_size);
+    set_count(L, "limit", st.limit);
+    set_count(L, "super_frames", st.super_frames);
+    lua_pushstring(L, st.method);
+    lua_setfield(L, -2, "method");
+    lua_pushstring(L, st.reason);
+    lua_setfield(L, -2, "reason");
     return 1;
 }
 
@@ -153,6 +250,7 @@ static int finish(lua_State *L)
     char err[512] = "";
     int r;
 
+    rtap_lua_end_frames(u);
     u->sink = NULL;
     if (k) {
         lua_getiuservalue(L, 1, 1);
@@ -176,7 +274,7 @@ static int sink_close(lua_State *L)
         return luaL_error(L, "the sink is at work: what it calls can't close it");
     /* Ctrl-C while a slow pipe takes what is left: the hook may raise, then no packet is lost and the sink stays open.
      * (Only the counters at a file's end, written after this, can be lost to it.) */
-    while (u->sink && u->sink->ops->kick(u->sink) == -EINTR)
+    while (u->sink && !u->sink->live && u->sink->ops->kick(u->sink) == -EINTR)
         rtap_lua_interrupt(L);
     return finish(L);
 }
@@ -186,7 +284,7 @@ static int sink_gc(lua_State *L)
 {
     struct rtap_lua_sink *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_sink, "sink");
 
-    while (u->sink && u->sink->ops->kick(u->sink) == -EINTR)
+    while (u->sink && !u->sink->live && u->sink->ops->kick(u->sink) == -EINTR)
         ;
     finish(L);
     return 0;
@@ -219,6 +317,8 @@ void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S)
 {
     S->mt_sink = rtap_lua_type(L, S, "ringtap.sink", metamethods, methods);
     lua_getfield(L, -1, "__index");
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, rtap_lua_live_methods, 1);
     lua_setfield(L, -3, "_sink_names");
     lua_pop(L, 1);
 }

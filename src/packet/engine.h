@@ -527,6 +527,20 @@ enum { RTAP_SUM_BAD = 0, RTAP_SUM_GOOD = 1, RTAP_SUM_UNVERIFIED = 2, RTAP_SUM_NO
 int rtap_layer_sum(const struct rtap_eval *ev);
 /* The same, and what the field has and what it should have; both 0 where that can't be told. */
 int rtap_layer_sum_wanted(const struct rtap_eval *ev, uint32_t *is, uint32_t *wanted);
+struct rtap_cover { /* what a checksum is made of; places in the packet */
+    uint32_t at, size;           /* its field: bytes, size of them */
+    uint32_t value;              /* what it has */
+    uint32_t from, to;           /* what it covers, but for... */
+    uint32_t skip_from, skip_to; /* ... this */
+    uint32_t src, dst, address;  /* addresses of its pseudo header, of `address` bytes each; 0: it has none */
+    uint64_t rest;               /* what else the pseudo header adds */
+    uint8_t kind;                /* enum rtap_sum_kind */
+    bool zero_is_none;
+};
+/* RTAP_SUM_GOOD: *c is filled in, whatever the value; else why there is nothing to be summed. */
+int rtap_layer_cover(const struct rtap_eval *ev, struct rtap_cover *c);
+uint32_t rtap_cover_wanted(const struct rtap_cover *c, const uint8_t *data);
+uint64_t rtap_cover_pseudo(const struct rtap_cover *c, const uint8_t *data);
 
 /* --- value.c --- */
 bool rtap_is_decimal(const uint8_t *p, uint32_t n);

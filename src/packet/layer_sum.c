@@ -23,25 +23,20 @@ static uint32_t crc32c(uint32_t crc, const uint8_t *p, uint32_t n)
 struct route {
     const struct rtap_layers *layers;
     uint16_t name;
-    uint8_t *last;
+    uint32_t *last;
 };
 
 static int visit_route(void *context, const struct rtap_item *it)
 {
     struct route *r = context;
-    const uint8_t *p;
-    uint32_t n;
 
-    if (it->decl && it->decl->name == r->name) {
-        p = rtap_item_bytes(r->layers, it, &n);
-        if (n == 4)
-            __builtin_memcpy(r->last, p, 4);
-    }
+    if (it->decl && it->decl->name == r->name && it->bits == 32 && it->bit % 8 == 0)
+        *r->last = it->bit / 8;
     return 0;
 }
 
 /* A source route that isn't used up ends with the last destination, which is what checksums cover. */
-static void last_destination(const struct rtap_layers *ls, const struct rtap_layer *l, uint8_t *dst)
+static void last_destination(const struct rtap_layers *ls, const struct rtap_layer *l, uint32_t *dst)
 {
     struct route r = {ls, rtap_engine_find_name(ls->engine, "ip.src_rt"), dst};
     struct rtap_layer *ip = (struct rtap_layer *)l, was = *l;
@@ -51,39 +46,40 @@ static void last_destination(const struct rtap_layers *ls, const struct rtap_lay
 }
 
 /* The addresses of the IP header below, and length and number as RFC 8200 has them; false: there is none. */
-static bool pseudo(const struct rtap_eval *ev, uint32_t length, int32_t protocol, uint64_t *sum)
+static bool pseudo(const struct rtap_eval *ev, uint32_t length, int32_t protocol, struct rtap_cover *c)
 {
     const struct rtap_engine *e = ev->layers->engine;
+    const uint8_t *data = ev->layers->pkt->data;
 
+    c->rest = (length >> 16) + (length & 0xffff);
     for (const struct rtap_layer *l = ev->below; l; l = rtap_layer_below(ev->layers, l)) {
-        const uint8_t *h = ev->layers->pkt->data + l->off;
+        const uint8_t *h = data + l->off;
 
         if (l->proto->id == e->ip && l->header >= 20) {
-            uint8_t tail[8] = {0, 0, 0, (uint8_t)(protocol < 0 ? h[9] : protocol)}, addresses[8];
-
-            rtap_put_be32(tail + 4, length);
-            __builtin_memcpy(addresses, h + 12, 8);
+            c->rest += (uint8_t)(protocol < 0 ? h[9] : protocol);
+            c->address = 4;
+            c->src = l->off + 12;
+            c->dst = l->off + 16;
             if (l->header > 20)
-                last_destination(ev->layers, l, addresses + 4);
-            *sum = rtap_csum_add(tail, sizeof(tail), rtap_csum_add(addresses, 8, *sum));
+                last_destination(ev->layers, l, &c->dst);
             return true;
         }
         if (l->proto->id == e->ipv6 && l->header == 40) {
-            uint8_t tail[8] = {0};
-            const uint8_t *dst = h + 24;
-
-            rtap_put_be32(tail, length);
-            rtap_put_be32(tail + 4, (uint32_t)(protocol < 0 ? h[6] : protocol));
+            c->rest += (uint32_t)(protocol < 0 ? h[6] : protocol);
+            c->address = 16;
+            c->src = l->off + 8;
+            c->dst = l->off + 24;
             for (const struct rtap_layer *up = l + 1; up <= ev->below; up++) {
-                const uint8_t *r = ev->layers->pkt->data + up->off;
+                const uint8_t *r = data + up->off;
 
                 /* a routing header with segments left: the last address is the destination (types 0 and 2), or the
                  * first in the list (4) */
                 if (__builtin_strcmp(up->proto->name, "ipv6.routing") == 0 && up->header >= 24 && r[3] > 0 &&
                     up->off + up->header <= ev->layers->pkt->caplen)
-                    dst = r[2] == 4 ? r + 8 : r[2] == 0 || r[2] == 2 ? r + up->header - 16 : dst;
+                    c->dst = r[2] == 4                ? up->off + 8
+                             : r[2] == 0 || r[2] == 2 ? up->off + up->header - 16
+                                                      : c->dst;
             }
-            *sum = rtap_csum_add(tail, sizeof(tail), rtap_csum_add(dst, 16, rtap_csum_add(h + 8, 16, *sum)));
             return true;
         }
     }
@@ -102,41 +98,17 @@ static bool range(const struct rtap_eval *ev, int16_t code, int64_t otherwise, i
     return true;
 }
 
-static int sum_inet(const struct rtap_sum *s, uint16_t v, uint64_t sum, uint32_t *wanted)
-{
-    uint16_t rest = rtap_csum_fold(sum);
-
-    if (wanted) { /* the sum without what the field adds to it */
-        *wanted = rtap_csum_fold((uint16_t)~rest + (uint64_t)(uint16_t)~v);
-        if (*wanted == 0 && s->zero_is_none)
-            *wanted = 0xffff;
-    }
-    return v == 0 && s->zero_is_none ? RTAP_SUM_NOT_PRESENT : rest == 0;
-}
-
-static int sum_crc(const uint8_t *base, uint32_t from, uint32_t at, uint32_t to, uint32_t v, uint32_t *wanted)
-{
-    static const uint8_t zero[4];
-    uint32_t crc = crc32c(0xffffffff, base + from, at - from);
-
-    crc = crc32c(crc, zero, 4);
-    crc = __builtin_bswap32(~crc32c(crc, base + at + 4, to - at - 4));
-    if (wanted)
-        *wanted = crc;
-    return v == crc;
-}
-
-static int sum(const struct rtap_eval *was, uint32_t *is, uint32_t *wanted)
+int rtap_layer_cover(const struct rtap_eval *was, struct rtap_cover *c)
 {
     const struct rtap_sum *s = &was->proto->sum;
     const struct rtap_layer *l = was->layer;
     const struct rtap_decl *d;
     struct rtap_eval ev = *was;
+    uint32_t length = l->end - l->off, from, to, skip_from = 0, skip_to = 0, pseudo_length;
     bool with_pseudo;
-    uint32_t length = l->end - l->off, from, to, skip_from = 0, skip_to = 0, pseudo_length, at;
-    uint64_t added = 0;
     int64_t v;
 
+    memset(c, 0, sizeof(*c));
     if (!s->present)
         return RTAP_SUM_NOT_PRESENT;
     if (s->when >= 0 && (!rtap_eval(&ev, s->when, &v) || v == 0))
@@ -145,29 +117,78 @@ static int sum(const struct rtap_eval *was, uint32_t *is, uint32_t *wanted)
     d = &ev.proto->decls[s->decl];
     if (d->fixed < 0 || d->fixed % 8 || d->bits % 8 || ((uint32_t)d->fixed + d->bits) / 8 > ev.cap)
         return RTAP_SUM_UNVERIFIED;
-    at = (uint32_t)d->fixed / 8;
-    v = rtap_decl_number(d, ev.base, at * 8, d->bits);
-    if (v == 0 && s->zero_is_none && !wanted)
-        return RTAP_SUM_NOT_PRESENT;
+    c->kind = s->kind;
+    c->zero_is_none = s->zero_is_none;
+    c->at = (uint32_t)d->fixed / 8;
+    c->size = d->bits / 8u;
+    c->value = (uint32_t)rtap_decl_number(d, ev.base, c->at * 8, d->bits);
     if (!range(&ev, s->from, 0, length, &from) || !range(&ev, s->to, length, length, &to) || from > to ||
         !range(&ev, s->skip_from, 0, length, &skip_from) || !range(&ev, s->skip_to, skip_from, length, &skip_to) ||
         skip_from > skip_to || !range(&ev, s->length, to - from, INT32_MAX, &pseudo_length))
         return RTAP_SUM_UNVERIFIED;
-    if (to > ev.cap || l->flags & RTAP_LAYER_FRAGMENT ||
-        (with_pseudo && ev.layers->pkt->status & (RTAP_PKT_CSUM_NOT_READY | RTAP_PKT_GSO)))
+    if (to > ev.cap || l->flags & RTAP_LAYER_FRAGMENT)
         return RTAP_SUM_UNVERIFIED;
-    if (is)
-        *is = (uint32_t)v;
-    if (s->kind == RTAP_SUM_CRC32C)
-        return at < from || at + 4 > to || d->bits != 32 ? RTAP_SUM_UNVERIFIED
-                                                         : sum_crc(ev.base, from, at, to, (uint32_t)v, wanted);
+    if (s->kind == RTAP_SUM_CRC32C && (c->at < from || c->at + 4 > to || d->bits != 32))
+        return RTAP_SUM_UNVERIFIED;
     if (skip_to <= skip_from || skip_from < from || skip_to > to)
         skip_from = skip_to = to;
-    if ((with_pseudo && !pseudo(&ev, pseudo_length, s->protocol, &added)) ||
+    if ((with_pseudo && !pseudo(&ev, pseudo_length, s->protocol, c)) ||
         (skip_to > skip_from && ((skip_from - from) % 2 || (skip_to - skip_from) % 2)))
         return RTAP_SUM_UNVERIFIED;
-    added = rtap_csum_add(ev.base + from, skip_from - from, added);
-    return sum_inet(s, (uint16_t)v, rtap_csum_add(ev.base + skip_to, to - skip_to, added), wanted);
+    c->at += l->off;
+    c->from = l->off + from;
+    c->to = l->off + to;
+    c->skip_from = l->off + skip_from;
+    c->skip_to = l->off + skip_to;
+    return RTAP_SUM_GOOD;
+}
+
+uint64_t rtap_cover_pseudo(const struct rtap_cover *c, const uint8_t *data)
+{
+    return rtap_csum_add(data + c->dst, c->address, rtap_csum_add(data + c->src, c->address, c->rest));
+}
+
+uint32_t rtap_cover_wanted(const struct rtap_cover *c, const uint8_t *data)
+{
+    static const uint8_t zero[4];
+    uint64_t sum;
+    uint32_t crc, wanted;
+
+    if (c->kind == RTAP_SUM_CRC32C) {
+        crc = crc32c(0xffffffff, data + c->from, c->at - c->from);
+        crc = crc32c(crc, zero, 4);
+        return __builtin_bswap32(~crc32c(crc, data + c->at + 4, c->to - c->at - 4));
+    }
+    sum = rtap_csum_add(data + c->from, c->skip_from - c->from, rtap_cover_pseudo(c, data));
+    sum = rtap_csum_add(data + c->skip_to, c->to - c->skip_to, sum);
+    /* the sum without what the field adds to it */
+    wanted = rtap_csum_fold((uint16_t)~rtap_csum_fold(sum) + (uint64_t)(uint16_t)~c->value);
+    return wanted == 0 && c->zero_is_none ? 0xffff : wanted;
+}
+
+static int sum(const struct rtap_eval *ev, uint32_t *is, uint32_t *wanted)
+{
+    const uint8_t *data = ev->layers->pkt->data;
+    struct rtap_cover c;
+    uint32_t right;
+    int r = rtap_layer_cover(ev, &c);
+
+    /* without a value it is not there, whatever else is wrong */
+    if (c.size && c.value == 0 && c.zero_is_none && !wanted)
+        return RTAP_SUM_NOT_PRESENT;
+    if (r != RTAP_SUM_GOOD)
+        return r;
+    if (c.address && ev->layers->pkt->status & (RTAP_PKT_CSUM_NOT_READY | RTAP_PKT_GSO))
+        return RTAP_SUM_UNVERIFIED;
+    right = rtap_cover_wanted(&c, data);
+    if (is) {
+        *is = c.value;
+        *wanted = right;
+    }
+    if (c.kind == RTAP_SUM_INET && c.value == 0 && c.zero_is_none)
+        return RTAP_SUM_NOT_PRESENT;
+    /* 0 and 0xffff are the same to an Internet checksum */
+    return c.value == right || (c.kind == RTAP_SUM_INET && (c.value ^ right) == 0xffff && right % 0xffff == 0);
 }
 
 int rtap_layer_sum(const struct rtap_eval *ev)

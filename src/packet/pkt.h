@@ -51,6 +51,7 @@ enum rtap_linktype {
 #define RTAP_PKT_TS_HARDWARE (1u << 4)
 #define RTAP_PKT_TS_SOFTWARE (1u << 5)
 #define RTAP_PKT_INTERFACE (1u << 7)    /* ifindex means something: not in a pcap file */
+#define RTAP_PKT_VNET (1u << 8)
 #define RTAP_PKT_LEN_REPAIRED (1u << 6) /* the file said len < caplen; len was raised to caplen */
 
 struct rtap_pkt {
@@ -65,6 +66,9 @@ struct rtap_pkt {
     uint32_t epb_flags;
     uint32_t status;
     uint16_t linktype;
+    /* With RTAP_PKT_VNET, what struct virtio_net_hdr told: for sending it on as it was. */
+    uint16_t gso_size, csum_start, csum_offset;
+    uint8_t gso_type;
 };
 
 #endif

@@ -1,0 +1,428 @@
+/*
+ * The send loop for Lua: _blast takes what lua/ringtap/send/blast.lua has made of the options, and gives the counts of
+ * which that makes a report.
+ */
+#include "../io/blast.h"
+
+#include "signals.h"
+#include "writable.h"
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define LOOK_EVERY 1000000 /* ns between looks for signals */
+
+struct run { /* full userdata; what it points at is in the table that is its user value */
+    struct rtap_blast b;
+    struct rtap_lua_sink *u;
+    struct rtap_lua_signals *signals;
+    lua_State *L;
+    struct rtap_sink_stats before, after;
+    int spec, varies; /* stack indices */
+    int64_t looked, told, every;
+    bool interrupted, over;
+};
+
+static void *allocate(lua_State *L, int keep, size_t count, size_t size)
+{
+    void *p = lua_newuserdatauv(L, count * size + 1, 0);
+
+    memset(p, 0, count * size + 1);
+    lua_rawseti(L, keep, (lua_Integer)lua_rawlen(L, keep) + 1);
+    return p;
+}
+
+static lua_Integer integer_in(lua_State *L, int idx, const char *key, lua_Integer otherwise)
+{
+    lua_Integer v = lua_getfield(L, idx, key) == LUA_TNIL ? otherwise : luaL_checkinteger(L, -1);
+
+    lua_pop(L, 1);
+    return v;
+}
+
+static double number_in(lua_State *L, int idx, const char *key)
+{
+    double v = lua_getfield(L, idx, key) == LUA_TNIL ? 0 : luaL_checknumber(L, -1);
+
+    lua_pop(L, 1);
+    return v;
+}
+
+/* ------------------------------------------------------------------ values that change */
+
+/* The values of the list on top, which is popped. */
+static void read_list(lua_State *L, struct rtap_vary *v, const char *name)
+{
+    uint32_t n = (uint32_t)lua_rawlen(L, -1);
+
+    if (n == 0 || n > v->room)
+        luaL_error(L, "%s: a list of 1 to %d values", name, (int)v->room);
+    for (uint32_t i = 0; i < n; i++) {
+        lua_rawgeti(L, -1, i + 1);
+        if (v->size) {
+            size_t len;
+            const char *s = lua_tolstring(L, -1, &len);
+
+            if (lua_type(L, -1) != LUA_TSTRING || len != v->size)
+                luaL_error(L, "%s: values of %d bytes", name, (int)v->size);
+            memcpy(v->bytes + (size_t)i * v->size, s, len);
+        } else {
+            v->numbers[i] = (uint64_t)luaL_checkinteger(L, -1);
+        }
+        lua_pop(L, 1);
+    }
+    v->count = n;
+    v->at = 0;
+    lua_pop(L, 1);
+}
+
+/* The place of the vary's name (stack index `name`) in each template. */
+static void find_places(lua_State *L, struct rtap_lua *S, struct rtap_blast *b, struct rtap_vary *v, int templates,
+                        int name, bool low)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < b->template_count; i++) {
+        const struct rtap_lua_place *p;
+        int top = lua_gettop(L);
+
+        lua_rawgeti(L, templates, i + 1);
+        p = rtap_lua_place_of(L, S, top + 1, name);
+        if (p && p->pl.structural)
+            luaL_error(L, "%s can't be varied: how the packet is laid out depends on it", lua_tostring(L, name));
+        if (p) {
+            v->places[i] = p->pl;
+            if (low) { /* the last 64 bits of an address */
+                struct rtap_lua_template *t = lua_touserdata(L, top + 1);
+
+                rtap_place_at(&t->t.layout, p->pl.last * 8ull - 64, 64, &v->places[i]);
+            }
+            if (v->size && v->places[i].bits != v->size * 8)
+                luaL_error(L, "%s: %d bytes, and it has %d in another packet", lua_tostring(L, name), (int)v->size,
+                           (int)v->places[i].bits / 8);
+            if (!v->size && v->places[i].bits > 64)
+                luaL_error(L, "%s: it has %d bits", lua_tostring(L, name), (int)v->places[i].bits);
+            any = true;
+        }
+        lua_settop(L, top);
+    }
+    if (!any)
+        luaL_error(L, "there is no %s in this packet", lua_tostring(L, name));
+}
+
+/* varies[i]: {name=, kind=, from=, to=, step=, next=, seed=, size=, values=, fn=, low=} */
+static void read_vary(lua_State *L, struct rtap_lua *S, struct run *r, struct rtap_vary *v, int templates, int keep)
+{
+    static const char *const kinds[] = {"range", "random", "list", "ask", NULL};
+    int at = lua_gettop(L); /* the table */
+    uint32_t room;
+    bool low;
+
+    lua_getfield(L, at, "name"); /* at + 1 */
+    luaL_checkstring(L, at + 1);
+    lua_getfield(L, at, "kind");
+    v->kind = (enum rtap_vary_kind)luaL_checkoption(L, at + 2, NULL, kinds);
+    lua_getfield(L, at, "low");
+    low = lua_toboolean(L, -1);
+    v->from = (uint64_t)integer_in(L, at, "from", 0);
+    v->to = (uint64_t)integer_in(L, at, "to", 0);
+    v->step = integer_in(L, at, "step", 1);
+    v->next = (uint64_t)integer_in(L, at, "next", (lua_Integer)v->from);
+    v->random = (uint64_t)integer_in(L, at, "seed", 0);
+    v->size = (uint32_t)integer_in(L, at, "size", 0);
+    v->places = allocate(L, keep, r->b.template_count, sizeof(*v->places));
+    find_places(L, S, &r->b, v, templates, at + 1, low);
+    if (v->kind == RTAP_VARY_LIST || v->kind == RTAP_VARY_ASK) {
+        lua_getfield(L, at, "values");
+        room = v->kind == RTAP_VARY_ASK ? RTAP_BLAST_MOST : (uint32_t)lua_rawlen(L, -1);
+        v->room = room;
+        if (v->size)
+            v->bytes = allocate(L, keep, room, v->size);
+        else
+            v->numbers = allocate(L, keep, room, sizeof(*v->numbers));
+        if (v->kind == RTAP_VARY_LIST)
+            read_list(L, v, lua_tostring(L, at + 1));
+        else
+            r->b.asks = true;
+    }
+    lua_settop(L, at);
+}
+
+/* Frames first ... first + n - 1 are made next: fn(first, n) gives a list of values. */
+static void ask(void *context, struct rtap_blast *b, uint64_t first, unsigned n)
+{
+    struct run *r = context;
+    lua_State *L = r->L;
+
+    luaL_checkstack(L, 8, "vary");
+    r->u->sink->busy = true;
+    for (unsigned i = 0; i < b->vary_count; i++) {
+        if (b->varies[i].kind != RTAP_VARY_ASK)
+            continue;
+        lua_rawgeti(L, r->varies, i + 1);
+        lua_getfield(L, -1, "fn");
+        lua_pushinteger(L, (lua_Integer)first + 1);
+        lua_pushinteger(L, n);
+        lua_call(L, 2, 1);
+        luaL_checktype(L, -1, LUA_TTABLE);
+        read_list(L, &b->varies[i], "vary");
+        lua_pop(L, 1);
+    }
+    r->u->sink->busy = false;
+}
+
+/* ------------------------------------------------------------------ the run */
+
+static void finish(struct run *r)
+{
+    if (r->over)
+        return;
+    r->over = true;
+    r->u->sink->busy = false;
+    r->u->sink->wake_fd = -1;
+    rtap_blast_end(&r->b);
+    r->u->sink->ops->stats(r->u->sink, &r->after);
+}
+
+/* The sink is on the stack below, and nobody could close it meanwhile. */
+static int run_close(lua_State *L)
+{
+    struct run *r = lua_touserdata(L, 1);
+
+    if (r->u)
+        finish(r);
+    r->u = NULL;
+    return 0;
+}
+
+static void push_counts(lua_State *L, const char *name, const uint64_t *before, const uint64_t *after)
+{
+    lua_newtable(L);
+    for (unsigned i = 1; i < RTAP_CAUSES; i++) {
+        if (after[i] == before[i])
+            continue;
+        lua_pushinteger(L, (lua_Integer)(after[i] - before[i]));
+        lua_setfield(L, -2, rtap_cause_names[i]);
+    }
+    lua_setfield(L, -2, name);
+}
+
+static void set_integer(lua_State *L, const char *name, uint64_t v)
+{
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_setfield(L, -2, name);
+}
+
+static void push_histogram(lua_State *L, const struct rtap_histogram *h)
+{
+    lua_Integer n = 0;
+
+    lua_newtable(L);
+    set_integer(L, "count", h->count);
+    set_integer(L, "p50", rtap_histogram_at(h, 0.5));
+    set_integer(L, "p90", rtap_histogram_at(h, 0.9));
+    set_integer(L, "p99", rtap_histogram_at(h, 0.99));
+    set_integer(L, "p999", rtap_histogram_at(h, 0.999));
+    set_integer(L, "worst", h->worst);
+    lua_newtable(L);
+    for (unsigned i = 0; i < RTAP_HISTOGRAM_BUCKETS; i++) {
+        if (h->buckets[i] == 0)
+            continue;
+        lua_createtable(L, 0, 3);
+        set_integer(L, "from", rtap_histogram_value(i));
+        set_integer(L, "to", rtap_histogram_value(i + 1));
+        set_integer(L, "count", h->buckets[i]);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "histogram");
+}
+
+static void push_result(lua_State *L, struct run *r, bool whole)
+{
+    static const char *const reasons[] = {"", "count", "duration", "stuck", "failed"};
+    struct rtap_sink_stats now = r->after;
+
+    if (!whole)
+        r->u->sink->ops->stats(r->u->sink, &now);
+    lua_createtable(L, 0, 12);
+    set_integer(L, "attempted", r->b.made);
+    set_integer(L, "packets", now.sent - r->before.sent);
+    set_integer(L, "bytes", now.bytes - r->before.bytes);
+    push_counts(L, "causes", r->before.refused, now.refused);
+    push_counts(L, "waits", r->before.waits, now.waits);
+    lua_pushnumber(L, (lua_Number)((r->b.ended ? r->b.ended : rtap_pace_now()) - r->b.started) / 1e9);
+    lua_setfield(L, -2, "seconds");
+    if (!whole)
+        return;
+    set_integer(L, "calls", now.calls - r->before.calls);
+    set_integer(L, "super_frames", now.super_frames - r->before.super_frames);
+    lua_pushstring(L, now.method);
+    lua_setfield(L, -2, "method");
+    lua_pushstring(L, r->interrupted ? "interrupted" : reasons[r->b.end]);
+    lua_setfield(L, -2, "reason");
+    if (r->b.end == RTAP_BLAST_FAILED || r->b.end == RTAP_BLAST_STUCK) {
+        lua_pushstring(L, r->u->sink->error);
+        lua_setfield(L, -2, "message");
+        set_integer(L, "errno", (uint64_t)(r->b.end == RTAP_BLAST_FAILED ? -r->b.error : EAGAIN));
+    }
+    push_histogram(L, &r->b.late);
+    lua_setfield(L, -2, "late");
+}
+
+/* Between two steps: signals, hooks, progress. False: it is to end. */
+static bool look_around(lua_State *L, struct run *r)
+{
+    int64_t now = rtap_pace_now();
+
+    if (now - r->looked < LOOK_EVERY)
+        return true;
+    r->looked = now;
+    if (r->signals && rtap_lua_take_signal(r->signals)) {
+        r->interrupted = true;
+        return false;
+    }
+    if (rtap_lua_interrupt_pending(L)) {
+        r->u->sink->busy = true;
+        rtap_lua_interrupt(L);
+        r->u->sink->busy = false;
+    }
+    if (r->every && now - r->told >= r->every) {
+        r->told += r->every;
+        lua_getfield(L, r->spec, "progress");
+        push_result(L, r, false);
+        r->u->sink->busy = true;
+        lua_call(L, 1, 0);
+        r->u->sink->busy = false;
+    }
+    return true;
+}
+
+static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
+{
+    struct rtap_blast *b = &r->b;
+    lua_Integer count;
+    int keep, templates;
+
+    lua_newtable(L);
+    keep = lua_gettop(L);
+    lua_getfield(L, 2, "templates");
+    templates = lua_gettop(L);
+    luaL_checktype(L, templates, LUA_TTABLE);
+    lua_getfield(L, 2, "varies");
+    r->varies = lua_gettop(L);
+    luaL_checktype(L, r->varies, LUA_TTABLE);
+    count = (lua_Integer)lua_rawlen(L, templates);
+    luaL_argcheck(L, count >= 1 && count <= 1 << 16, 2, "1 to 65536 packets");
+    b->templates = allocate(L, keep, (size_t)count, sizeof(*b->templates));
+    b->template_count = (unsigned)count;
+    for (lua_Integer i = 1; i <= count; i++) {
+        struct rtap_lua_template *t;
+
+        lua_rawgeti(L, templates, i);
+        t = rtap_lua_check(L, lua_gettop(L), S->mt_template, "template");
+        if (t->t.pkt.linktype != r->u->linktype)
+            luaL_error(L, "blast: a packet of link type %d can't be sent here, only of %d", t->t.pkt.linktype,
+                       r->u->linktype);
+        b->templates[i - 1] = &t->t;
+        lua_pop(L, 1);
+    }
+    count = (lua_Integer)lua_rawlen(L, r->varies);
+    luaL_argcheck(L, count <= 1000, 2, "up to 1000 values that change");
+    b->varies = allocate(L, keep, (size_t)count, sizeof(*b->varies));
+    b->vary_count = (unsigned)count;
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_rawgeti(L, r->varies, i);
+        luaL_checktype(L, -1, LUA_TTABLE);
+        read_vary(L, S, r, &b->varies[i - 1], templates, keep);
+        lua_pop(L, 1);
+    }
+    b->count = (uint64_t)integer_in(L, 2, "count", -1);
+    b->duration = integer_in(L, 2, "duration", INT64_MAX);
+    b->patience = integer_in(L, 2, "patience", 500000000);
+    b->packet_interval = number_in(L, 2, "packet_interval");
+    b->bit_interval = number_in(L, 2, "bit_interval");
+    b->burst = (unsigned)integer_in(L, 2, "burst", 0);
+    r->every = integer_in(L, 2, "every", 0);
+    lua_getfield(L, 2, "signals");
+    r->signals = lua_isnil(L, -1) ? NULL : rtap_lua_check(L, lua_gettop(L), S->mt_signals, "signals");
+}
+
+/* _blast(sink, spec): counts */
+static int blast(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    struct rtap_lua_sink *u = rtap_lua_check_sink(L, S, 1);
+    struct run *r;
+
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    r = lua_newuserdatauv(L, sizeof(*r), 0); /* 3 */
+    memset(r, 0, sizeof(*r));
+    r->spec = 2;
+    r->L = L;
+    rtap_lua_set_type(L, S->mt_blast);
+    r->u = u;
+    read_spec(L, S, r);
+    r->u = NULL; /* until it is sure that nothing closes it */
+    u = rtap_lua_check_sink(L, S, 1);
+    if (u->loops)
+        return luaL_error(L, "blast: a loop over this sender's frames is running");
+    u->sink->ops->stats(u->sink, &r->before);
+    if (r->before.queued)
+        return luaL_error(L, "blast: %I frames are queued that could not be sent: flush() first",
+                          (lua_Integer)r->before.queued);
+    lua_toclose(L, 3);
+    r->u = u;
+    r->b.sink = u->sink;
+    r->b.ask = ask;
+    r->b.context = r;
+    u->sink->wake_fd = r->signals ? r->signals->fd : -1;
+    rtap_blast_begin(&r->b);
+    r->told = r->looked = r->b.started;
+    while (rtap_blast_step(&r->b) != 0 && look_around(L, r))
+        ;
+    finish(r);
+    push_result(L, r, true);
+    r->u = NULL;
+    return 1;
+}
+
+/* _place(template, name): {protocol=, field=, bits=, value=, structural=}; nil: it isn't in it */
+static int place(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    const struct rtap_lua_template *t = rtap_lua_check(L, 1, S->mt_template, "template");
+    const struct rtap_lua_place *p;
+
+    luaL_checkstring(L, 2);
+    lua_settop(L, 2);
+    p = rtap_lua_place_of(L, S, 1, 2);
+    if (!p) {
+        luaL_pushfail(L);
+        return 1;
+    }
+    lua_createtable(L, 0, 6);
+    set_integer(L, "bits", p->pl.bits);
+    lua_pushboolean(L, p->pl.structural);
+    lua_setfield(L, -2, "structural");
+    if (p->pl.bits <= 64)
+        set_integer(L, "value", rtap_place_get(&p->pl, t->t.pkt.data));
+    if (p->decl) {
+        lua_pushstring(L, p->decl->proto->name);
+        lua_setfield(L, -2, "protocol");
+        lua_pushstring(L, p->decl->name ? S->engine->names[p->decl->name] : NULL);
+        lua_setfield(L, -2, "field");
+    }
+    return 1;
+}
+
+void rtap_lua_open_blast(lua_State *L, struct rtap_lua *S)
+{
+    static const luaL_Reg functions[] = {{"_blast", blast}, {"_place", place}, {NULL, NULL}};
+    static const luaL_Reg metamethods[] = {{"__close", run_close}, {NULL, NULL}};
+
+    S->mt_blast = rtap_lua_type(L, S, "ringtap.blast", metamethods, NULL);
+    lua_pop(L, 1);
+    lua_pushlightuserdata(L, S);
+    luaL_setfuncs(L, functions, 1);
+}
