@@ -18,6 +18,9 @@ local command = {}
 local subcommands = {
     { "dump", "print packets or write them to a file, from an interface or a file, as tcpdump does" },
     { "fields", "print fields of packets in columns, as tshark -T fields does, or as JSON" },
+    { "send", "send a packet, at a rate, with fields that change from frame to frame" },
+    { "replay", "send what a capture file has, with the recorded gaps, as tcpreplay does" },
+    { "forward", "pass packets from one interface to another, one way or both" },
     { "info", "what the kernel, the driver and your permissions mean for a capture" },
     { "repl", "a Lua prompt: take packets, look at them, choose, count, change, save" },
 }

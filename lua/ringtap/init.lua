@@ -13,6 +13,7 @@ local ringtap = {
     sender = core.sender,
     template = core.template,
     forward = core.forward,
+    wait = core.wait,
     text = core.text,
     signals = core.signals,
     interfaces = core.interfaces,
@@ -20,6 +21,11 @@ local ringtap = {
     filter = require "ringtap.filter",
     field = core.field,
 }
+
+--- Round trips: numbered frames out by a sender, back by a source.
+function ringtap.probe(sender, source, options)
+    return require("ringtap.send.probe").probe(sender, source, options)
+end
 
 local function protocols()
     require("ringtap.proto").load(true)

@@ -30,7 +30,7 @@ void rtap_blast_end(struct rtap_blast *b)
 
         b->sink->ops->stats(b->sink, &st);
         if (st.queued)
-            b->sink->ops->drop(b->sink, b->sink->blocked ? b->sink->blocked : RTAP_ABANDONED);
+            b->sink->ops->drop(b->sink, b->sink->blocked ? b->sink->blocked : RTAP_ABANDONED, 0);
     }
 }
 

@@ -16,7 +16,7 @@ struct memory {
     struct rtap_ring ring;
     uint8_t *map;
     uint32_t taken; /* blocks of this round */
-    uint64_t rounds;
+    uint64_t rounds, repeat;
 };
 
 #define MEMORY_MAC 82u /* where the kernel puts an Ethernet frame: 48 + 20 + 14 to spare */
@@ -86,6 +86,21 @@ static int memory_drain(struct rtap_source *s)
     return 0;
 }
 
+/* Blocks are shown in their order whatever round it is, so only their number counts. */
+static void memory_rewind(struct rtap_source *s)
+{
+    struct memory *m = (struct memory *)s;
+    struct rtap_block *b = s->block;
+
+    s->block = NULL;
+    m->ring.left = 0;
+    m->ring.cursor = 0;
+    m->taken = 0;
+    m->rounds = m->repeat;
+    if (b)
+        rtap_block_unpin(b);
+}
+
 static void memory_destroy(struct rtap_source *s)
 {
     struct memory *m = (struct memory *)s;
@@ -101,6 +116,7 @@ static const struct rtap_source_ops memory_ops = {
     .next = memory_next,
     .release = rtap_ring_release,
     .wait = memory_wait,
+    .rewind = memory_rewind,
     .drain = memory_drain,
     .stats = memory_stats,
     .interface = memory_interface,
@@ -188,7 +204,7 @@ int rtap_memory_open(struct rtap_source **out, const struct rtap_pkt *pkts, size
     m->ring.proto.linktype = linktype;
     m->ring.proto.ifname = m->source.name;
     m->source.linktype = linktype;
-    m->rounds = blocks ? repeat : 0;
+    m->rounds = m->repeat = blocks ? repeat : 0;
     m->taken = 0;
     *out = &m->source;
     return 0;

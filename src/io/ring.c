@@ -4,6 +4,7 @@
 #include "../packet/bytes.h"
 #include <errno.h>
 #include <linux/if_ether.h>
+#include <linux/virtio_net.h>
 #include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,21 @@ static bool has_second_tag(const uint8_t *data, uint32_t caplen, uint32_t len, u
     if (type == ETH_P_IPV6)
         return data[0] >> 4 != 6 || rtap_be16(data + 4) + 40u > len;
     return true;
+}
+
+void rtap_ring_read_vnet(const struct tpacket3_hdr *h, struct rtap_pkt *pkt)
+{
+    const uint32_t tag = h->tp_status & TP_STATUS_VLAN_VALID ? 4 : 0; /* it will be put back, before the header that counts */
+    struct virtio_net_hdr v;
+
+    memcpy(&v, (const uint8_t *)h + h->tp_mac - sizeof(v), sizeof(v));
+    pkt->status |= RTAP_PKT_VNET | (v.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM ? RTAP_PKT_CSUM_NOT_READY : 0);
+    pkt->gso_type = v.gso_type;
+    pkt->gso_size = v.gso_type == VIRTIO_NET_HDR_GSO_NONE ? 0 : v.gso_size;
+    pkt->csum_start = (uint16_t)(v.csum_start + tag);
+    pkt->csum_offset = v.csum_offset;
+    if (pkt->gso_size)
+        pkt->status |= RTAP_PKT_GSO;
 }
 
 /*

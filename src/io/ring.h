@@ -38,6 +38,7 @@ struct rtap_ring {
     uint64_t sequence;   /* of the block taken last, as the kernel numbers them */
     uint32_t snaplen;
     enum rtap_ring_cook cook;
+    bool vnet;              /* a struct virtio_net_hdr stands in front of each frame */
     bool ethernet;          /* a tag that the kernel took out goes back to offset 12 */
     uint64_t hardware_time; /* packets whose time came from the device */
     struct rtap_pkt proto;  /* what all packets have in common: linktype, ifname */
@@ -52,6 +53,8 @@ void rtap_ring_fini(struct rtap_ring *r);
 bool rtap_ring_take(struct rtap_ring *r);
 /* Put back the tag, put the cooked header in front. */
 void rtap_ring_restore(const struct rtap_ring *r, const struct tpacket3_hdr *h, struct rtap_pkt *pkt);
+/* What the virtio_net_hdr in front of the frame says. */
+void rtap_ring_read_vnet(const struct tpacket3_hdr *h, struct rtap_pkt *pkt);
 /* ops->release: give the block to the kernel. */
 void rtap_ring_release(struct rtap_block *b);
 
@@ -102,6 +105,8 @@ static inline int rtap_ring_next(struct rtap_ring *r, struct rtap_pkt *pkt)
                   (h->tp_status & TP_STATUS_CSUM_VALID ? RTAP_PKT_CSUM_VALID : 0) |
                   (h->tp_status & RTAP_TP_STATUS_GSO_TCP ? RTAP_PKT_GSO : 0) |
                   (h->tp_status & TP_STATUS_TS_RAW_HARDWARE ? RTAP_PKT_TS_HARDWARE : RTAP_PKT_TS_SOFTWARE);
+    if (__builtin_expect(r->vnet, 0))
+        rtap_ring_read_vnet(h, pkt);
     if (__builtin_expect((h->tp_status & (TP_STATUS_VLAN_VALID | TP_STATUS_TS_RAW_HARDWARE)) || r->cook, 0))
         rtap_ring_restore(r, h, pkt);
     if (__builtin_expect(pkt->caplen > r->snaplen, 0))

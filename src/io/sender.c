@@ -363,15 +363,12 @@ static int sender_wait(struct rtap_sink *k, int64_t timeout)
     return p[0].revents ? -EINTR : 1;
 }
 
-static uint64_t sender_drop(struct rtap_sink *k, enum rtap_cause why)
+static void sender_drop(struct rtap_sink *k, enum rtap_cause why, uint64_t more)
 {
     struct rtap_sender *t = sender_of(k);
-    uint64_t n = t->frames;
 
-    refuse(t, why, 0, n);
+    refuse(t, why, 0, t->frames + more);
     t->queue->clear(t);
-    k->blocked = RTAP_NO_CAUSE;
-    return n;
 }
 
 static uint64_t sender_pending(struct rtap_sink *k)

@@ -59,8 +59,8 @@ struct rtap_sink_ops {
     /* Live sinks have the rest: */
     /* kick said -EAGAIN: wait until it may get further. 1, 0 timed out, -EINTR. timeout in ns. */
     int (*wait)(struct rtap_sink *k, int64_t timeout);
-    /* Forget what is queued: it counts as refused for that reason. How many frames that were. */
-    uint64_t (*drop)(struct rtap_sink *k, enum rtap_cause why);
+    /* Forget what is queued: it counts as refused for that reason, with `more` frames that were never queued. */
+    void (*drop)(struct rtap_sink *k, enum rtap_cause why, uint64_t more);
     /* What the kernel took and has not finished: frames or bytes, 0: nothing. */
     uint64_t (*pending)(struct rtap_sink *k);
     int (*fd)(struct rtap_sink *k);

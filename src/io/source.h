@@ -65,6 +65,7 @@ struct rtap_source_if {
 
 struct rtap_source_ops {
     const char *kind; /* "packet", "file", "memory" */
+    bool live;        /* packets come from an interface */
     /* Next packet, or RTAP_AGAIN / RTAP_END / -errno. Never blocks for a live source; see source.c for the pin rules.
      */
     int (*next)(struct rtap_source *s, struct rtap_pkt *pkt);
@@ -78,6 +79,8 @@ struct rtap_source_ops {
     /* Take over `f` (may be NULL: no filter): after it returns, next() gives no packet that f rejects. The source takes
      * its own reference. NULL: match in user space in rtap_source_next. */
     int (*filter)(struct rtap_source *s, struct rtap_filter *f);
+    /* Begin again. NULL: it can't. */
+    void (*rewind)(struct rtap_source *s);
     /* Take no more from the wire; next() gives what was already accepted, then RTAP_END. NULL: nothing to do. */
     int (*drain)(struct rtap_source *s);
     /* Fill in what is known; the caller has zeroed it and set delivered/filtered. */

@@ -368,6 +368,7 @@ static void tpacket_destroy(struct rtap_source *s)
 
 const struct rtap_source_ops rtap_tpacket_ops = {
     .kind = "packet",
+    .live = true,
     .next = tpacket_next,
     .release = rtap_ring_release,
     .wait = tpacket_wait,

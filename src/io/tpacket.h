@@ -35,6 +35,7 @@ struct rtap_tpacket_config {
     int direction;          /* RTAP_DIR_*; -1: default (both, loopback once) */
     int timestamp;          /* 1: hardware */
     bool promisc, ignore_vlan;
+    bool offload; /* PACKET_VNET_HDR: packets keep what is needed to send them on */
     struct rtap_fanout_config fanout;
 };
 

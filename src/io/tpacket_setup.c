@@ -226,9 +226,16 @@ int rtap_tpacket_new(struct rtap_source **out, const struct rtap_tpacket_config 
     t->retire_timeout = cfg->retire_timeout >= 0 ? cfg->retire_timeout
                         : cfg->latency == 1      ? LOW_LATENCY_RETIRE
                                                  : DEFAULT_RETIRE;
+    if (cfg->offload && (!d.ethernet || setsockopt(t->fd, SOL_PACKET, PACKET_VNET_HDR, &(int){1}, sizeof(int)) < 0)) {
+        r = d.ethernet ? -errno : -EOPNOTSUPP;
+        snprintf(err, errlen, "%s: offload (PACKET_VNET_HDR): %s", cfg->ifname,
+                 d.ethernet ? strerror(errno) : "only with frames of Ethernet");
+        goto fail;
+    }
     r = make_ring(t, cfg, err, errlen);
     if (r < 0)
         goto fail;
+    t->ring.vnet = cfg->offload;
     t->ring.snaplen = (uint32_t)cfg->snaplen;
     t->ring.cook = d.cook;
     t->ring.ethernet = d.ethernet;

@@ -4,22 +4,16 @@
  */
 #include "../io/blast.h"
 
-#include "signals.h"
+#include "run.h"
 #include "writable.h"
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
-#define LOOK_EVERY 1000000 /* ns between looks for signals */
-
-struct run { /* full userdata; what it points at is in the table that is its user value */
+struct run { /* full userdata */
+    struct rtap_lua_run run;
     struct rtap_blast b;
-    struct rtap_lua_sink *u;
-    struct rtap_lua_signals *signals;
     lua_State *L;
-    struct rtap_sink_stats before, after;
-    int spec, varies; /* stack indices */
-    int64_t looked, told, every;
+    int varies; /* stack index */
     bool interrupted, over;
 };
 
@@ -30,22 +24,6 @@ static void *allocate(lua_State *L, int keep, size_t count, size_t size)
     memset(p, 0, count * size + 1);
     lua_rawseti(L, keep, (lua_Integer)lua_rawlen(L, keep) + 1);
     return p;
-}
-
-static lua_Integer integer_in(lua_State *L, int idx, const char *key, lua_Integer otherwise)
-{
-    lua_Integer v = lua_getfield(L, idx, key) == LUA_TNIL ? otherwise : luaL_checkinteger(L, -1);
-
-    lua_pop(L, 1);
-    return v;
-}
-
-static double number_in(lua_State *L, int idx, const char *key)
-{
-    double v = lua_getfield(L, idx, key) == LUA_TNIL ? 0 : luaL_checknumber(L, -1);
-
-    lua_pop(L, 1);
-    return v;
 }
 
 /* ------------------------------------------------------------------ values that change */
@@ -124,12 +102,12 @@ static void read_vary(lua_State *L, struct rtap_lua *S, struct run *r, struct rt
     v->kind = (enum rtap_vary_kind)luaL_checkoption(L, at + 2, NULL, kinds);
     lua_getfield(L, at, "low");
     low = lua_toboolean(L, -1);
-    v->from = (uint64_t)integer_in(L, at, "from", 0);
-    v->to = (uint64_t)integer_in(L, at, "to", 0);
-    v->step = integer_in(L, at, "step", 1);
-    v->next = (uint64_t)integer_in(L, at, "next", (lua_Integer)v->from);
-    v->random = (uint64_t)integer_in(L, at, "seed", 0);
-    v->size = (uint32_t)integer_in(L, at, "size", 0);
+    v->from = (uint64_t)rtap_lua_run_integer(L, at, "from", 0);
+    v->to = (uint64_t)rtap_lua_run_integer(L, at, "to", 0);
+    v->step = rtap_lua_run_integer(L, at, "step", 1);
+    v->next = (uint64_t)rtap_lua_run_integer(L, at, "next", (lua_Integer)v->from);
+    v->random = (uint64_t)rtap_lua_run_integer(L, at, "seed", 0);
+    v->size = (uint32_t)rtap_lua_run_integer(L, at, "size", 0);
     v->places = allocate(L, keep, r->b.template_count, sizeof(*v->places));
     find_places(L, S, &r->b, v, templates, at + 1, low);
     if (v->kind == RTAP_VARY_LIST || v->kind == RTAP_VARY_ASK) {
@@ -155,7 +133,7 @@ static void ask(void *context, struct rtap_blast *b, uint64_t first, unsigned n)
     lua_State *L = r->L;
 
     luaL_checkstack(L, 8, "vary");
-    r->u->sink->busy = true;
+    b->sink->busy = true;
     for (unsigned i = 0; i < b->vary_count; i++) {
         if (b->varies[i].kind != RTAP_VARY_ASK)
             continue;
@@ -168,7 +146,7 @@ static void ask(void *context, struct rtap_blast *b, uint64_t first, unsigned n)
         read_list(L, &b->varies[i], "vary");
         lua_pop(L, 1);
     }
-    r->u->sink->busy = false;
+    b->sink->busy = false;
 }
 
 /* ------------------------------------------------------------------ the run */
@@ -178,123 +156,45 @@ static void finish(struct run *r)
     if (r->over)
         return;
     r->over = true;
-    r->u->sink->busy = false;
-    r->u->sink->wake_fd = -1;
+    r->run.u->sink->busy = false;
+    r->run.u->sink->wake_fd = -1;
     rtap_blast_end(&r->b);
-    r->u->sink->ops->stats(r->u->sink, &r->after);
+    r->run.attempted = r->b.made;
+    r->run.started = r->b.started;
+    r->run.ended = r->b.ended;
+    r->run.late = r->b.late;
 }
 
-/* The sink is on the stack below, and nobody could close it meanwhile. */
+/* Also when something raised. The sink is on the stack below, and nobody could close it meanwhile. */
 static int run_close(lua_State *L)
 {
     struct run *r = lua_touserdata(L, 1);
 
-    if (r->u)
+    if (r->b.sink)
         finish(r);
-    r->u = NULL;
+    r->b.sink = NULL;
     return 0;
 }
 
-static void push_counts(lua_State *L, const char *name, const uint64_t *before, const uint64_t *after)
+static void push_result(lua_State *L, struct run *r)
 {
-    lua_newtable(L);
-    for (unsigned i = 1; i < RTAP_CAUSES; i++) {
-        if (after[i] == before[i])
-            continue;
-        lua_pushinteger(L, (lua_Integer)(after[i] - before[i]));
-        lua_setfield(L, -2, rtap_cause_names[i]);
+    static const char *const reasons[] = {"", "count", "duration", "stuck", "failed"};
+
+    rtap_lua_run_push(L, &r->run, true);
+    lua_pushstring(L, r->interrupted ? "interrupted" : reasons[r->b.end]);
+    lua_setfield(L, -2, "reason");
+    if (r->b.end == RTAP_BLAST_FAILED || r->b.end == RTAP_BLAST_STUCK) {
+        lua_pushstring(L, r->run.u->sink->error);
+        lua_setfield(L, -2, "message");
+        lua_pushinteger(L, r->b.end == RTAP_BLAST_FAILED ? -r->b.error : EAGAIN);
+        lua_setfield(L, -2, "errno");
     }
-    lua_setfield(L, -2, name);
 }
 
 static void set_integer(lua_State *L, const char *name, uint64_t v)
 {
     lua_pushinteger(L, (lua_Integer)v);
     lua_setfield(L, -2, name);
-}
-
-static void push_histogram(lua_State *L, const struct rtap_histogram *h)
-{
-    lua_Integer n = 0;
-
-    lua_newtable(L);
-    set_integer(L, "count", h->count);
-    set_integer(L, "p50", rtap_histogram_at(h, 0.5));
-    set_integer(L, "p90", rtap_histogram_at(h, 0.9));
-    set_integer(L, "p99", rtap_histogram_at(h, 0.99));
-    set_integer(L, "p999", rtap_histogram_at(h, 0.999));
-    set_integer(L, "worst", h->worst);
-    lua_newtable(L);
-    for (unsigned i = 0; i < RTAP_HISTOGRAM_BUCKETS; i++) {
-        if (h->buckets[i] == 0)
-            continue;
-        lua_createtable(L, 0, 3);
-        set_integer(L, "from", rtap_histogram_value(i));
-        set_integer(L, "to", rtap_histogram_value(i + 1));
-        set_integer(L, "count", h->buckets[i]);
-        lua_rawseti(L, -2, ++n);
-    }
-    lua_setfield(L, -2, "histogram");
-}
-
-static void push_result(lua_State *L, struct run *r, bool whole)
-{
-    static const char *const reasons[] = {"", "count", "duration", "stuck", "failed"};
-    struct rtap_sink_stats now = r->after;
-
-    if (!whole)
-        r->u->sink->ops->stats(r->u->sink, &now);
-    lua_createtable(L, 0, 12);
-    set_integer(L, "attempted", r->b.made);
-    set_integer(L, "packets", now.sent - r->before.sent);
-    set_integer(L, "bytes", now.bytes - r->before.bytes);
-    push_counts(L, "causes", r->before.refused, now.refused);
-    push_counts(L, "waits", r->before.waits, now.waits);
-    lua_pushnumber(L, (lua_Number)((r->b.ended ? r->b.ended : rtap_pace_now()) - r->b.started) / 1e9);
-    lua_setfield(L, -2, "seconds");
-    if (!whole)
-        return;
-    set_integer(L, "calls", now.calls - r->before.calls);
-    set_integer(L, "super_frames", now.super_frames - r->before.super_frames);
-    lua_pushstring(L, now.method);
-    lua_setfield(L, -2, "method");
-    lua_pushstring(L, r->interrupted ? "interrupted" : reasons[r->b.end]);
-    lua_setfield(L, -2, "reason");
-    if (r->b.end == RTAP_BLAST_FAILED || r->b.end == RTAP_BLAST_STUCK) {
-        lua_pushstring(L, r->u->sink->error);
-        lua_setfield(L, -2, "message");
-        set_integer(L, "errno", (uint64_t)(r->b.end == RTAP_BLAST_FAILED ? -r->b.error : EAGAIN));
-    }
-    push_histogram(L, &r->b.late);
-    lua_setfield(L, -2, "late");
-}
-
-/* Between two steps: signals, hooks, progress. False: it is to end. */
-static bool look_around(lua_State *L, struct run *r)
-{
-    int64_t now = rtap_pace_now();
-
-    if (now - r->looked < LOOK_EVERY)
-        return true;
-    r->looked = now;
-    if (r->signals && rtap_lua_take_signal(r->signals)) {
-        r->interrupted = true;
-        return false;
-    }
-    if (rtap_lua_interrupt_pending(L)) {
-        r->u->sink->busy = true;
-        rtap_lua_interrupt(L);
-        r->u->sink->busy = false;
-    }
-    if (r->every && now - r->told >= r->every) {
-        r->told += r->every;
-        lua_getfield(L, r->spec, "progress");
-        push_result(L, r, false);
-        r->u->sink->busy = true;
-        lua_call(L, 1, 0);
-        r->u->sink->busy = false;
-    }
-    return true;
 }
 
 static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
@@ -320,9 +220,9 @@ static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
 
         lua_rawgeti(L, templates, i);
         t = rtap_lua_check(L, lua_gettop(L), S->mt_template, "template");
-        if (t->t.pkt.linktype != r->u->linktype)
+        if (t->t.pkt.linktype != r->run.u->linktype)
             luaL_error(L, "blast: a packet of link type %d can't be sent here, only of %d", t->t.pkt.linktype,
-                       r->u->linktype);
+                       r->run.u->linktype);
         b->templates[i - 1] = &t->t;
         lua_pop(L, 1);
     }
@@ -336,15 +236,12 @@ static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
         read_vary(L, S, r, &b->varies[i - 1], templates, keep);
         lua_pop(L, 1);
     }
-    b->count = (uint64_t)integer_in(L, 2, "count", -1);
-    b->duration = integer_in(L, 2, "duration", INT64_MAX);
-    b->patience = integer_in(L, 2, "patience", 500000000);
-    b->packet_interval = number_in(L, 2, "packet_interval");
-    b->bit_interval = number_in(L, 2, "bit_interval");
-    b->burst = (unsigned)integer_in(L, 2, "burst", 0);
-    r->every = integer_in(L, 2, "every", 0);
-    lua_getfield(L, 2, "signals");
-    r->signals = lua_isnil(L, -1) ? NULL : rtap_lua_check(L, lua_gettop(L), S->mt_signals, "signals");
+    b->count = (uint64_t)rtap_lua_run_integer(L, 2, "count", -1);
+    b->duration = rtap_lua_run_integer(L, 2, "duration", INT64_MAX);
+    b->patience = rtap_lua_run_integer(L, 2, "patience", 500000000);
+    b->packet_interval = rtap_lua_run_number(L, 2, "packet_interval");
+    b->bit_interval = rtap_lua_run_number(L, 2, "bit_interval");
+    b->burst = (unsigned)rtap_lua_run_integer(L, 2, "burst", 0);
 }
 
 /* _blast(sink, spec): counts */
@@ -358,36 +255,35 @@ static int blast(lua_State *L)
     lua_settop(L, 2);
     r = lua_newuserdatauv(L, sizeof(*r), 0); /* 3 */
     memset(r, 0, sizeof(*r));
-    r->spec = 2;
-    r->L = L;
     rtap_lua_set_type(L, S->mt_blast);
-    r->u = u;
+    r->L = L;
+    r->run.u = u;
     read_spec(L, S, r);
-    r->u = NULL; /* until it is sure that nothing closes it */
-    u = rtap_lua_check_sink(L, S, 1);
+    u = rtap_lua_check_sink(L, S, 1); /* again: a finalizer may have closed it */
     if (u->loops)
         return luaL_error(L, "blast: a loop over this sender's frames is running");
-    u->sink->ops->stats(u->sink, &r->before);
-    if (r->before.queued)
+    rtap_lua_run_begin(L, S, &r->run, 2);
+    if (r->run.before.queued)
         return luaL_error(L, "blast: %I frames are queued that could not be sent: flush() first",
-                          (lua_Integer)r->before.queued);
+                          (lua_Integer)r->run.before.queued);
     lua_toclose(L, 3);
-    r->u = u;
     r->b.sink = u->sink;
     r->b.ask = ask;
     r->b.context = r;
-    u->sink->wake_fd = r->signals ? r->signals->fd : -1;
+    u->sink->wake_fd = r->run.signals ? r->run.signals->fd : -1;
     rtap_blast_begin(&r->b);
-    r->told = r->looked = r->b.started;
-    while (rtap_blast_step(&r->b) != 0 && look_around(L, r))
-        ;
+    r->run.started = r->run.told = r->run.looked = r->b.started;
+    while (!r->interrupted && rtap_blast_step(&r->b) != 0) {
+        r->run.attempted = r->b.made;
+        r->interrupted = !rtap_lua_run_look(L, &r->run, 2);
+    }
     finish(r);
-    push_result(L, r, true);
-    r->u = NULL;
+    push_result(L, r);
+    r->b.sink = NULL;
     return 1;
 }
 
-/* _place(template, name): {protocol=, field=, bits=, value=, structural=}; nil: it isn't in it */
+/* _place(template, name): {protocol=, field=, bits=, position=, value=, structural=}; nil: it isn't in it */
 static int place(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
@@ -403,6 +299,7 @@ static int place(lua_State *L)
     }
     lua_createtable(L, 0, 6);
     set_integer(L, "bits", p->pl.bits);
+    set_integer(L, "position", (uint64_t)p->pl.first + 1);
     lua_pushboolean(L, p->pl.structural);
     lua_setfield(L, -2, "structural");
     if (p->pl.bits <= 64)

@@ -35,6 +35,7 @@ static const struct rtap_option capture_options[] = {
     {"direction", RTAP_OPT_ENUM, C(direction), 0, 0, direction_names},
     {"timestamp", RTAP_OPT_ENUM, C(timestamp), 0, 0, timestamp_names},
     {"ignore_vlan", RTAP_OPT_BOOL, C(ignore_vlan), 0, 0, NULL},
+    {"offload", RTAP_OPT_BOOL, C(offload), 0, 0, NULL},
     {"filter", RTAP_OPT_VALUE, offsetof(struct capture_options, filter), 0, 0, NULL},
     {"fanout", RTAP_OPT_VALUE, offsetof(struct capture_options, fanout), 0, 0, NULL},
     {NULL, 0, 0, 0, 0, NULL},

@@ -3,7 +3,7 @@
 #include "engine.h"
 #include "loop.h"
 #include "signals.h"
-#include "sink.h"
+#include "writable.h"
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -19,11 +19,14 @@ struct forward {
     int report, progress; /* stack index, in forward's frame, of the function for USR1 and USR2; of the one that is
                            * called now and then; 0: none */
     int64_t told;         /* when progress was */
+    int64_t patience, stuck_since; /* ns that it waits while a live sink takes nothing; since when it does, or 0 */
     bool asked, stopped;  /* by the first signal to end; by a second one */
     struct rtap_frame frame;
 };
 
 #define PROGRESS_EVERY 250000000 /* ns */
+#define WAIT_SLICE 10000000
+#define PATIENCE 500000000
 
 static int forward_wake_fd(const struct rtap_lua_loop *lp)
 {
@@ -108,15 +111,38 @@ static void forward_between(lua_State *L, struct rtap_lua_loop *lp, bool waiting
 {
     struct forward *f = lp->context;
 
-    if (waiting && f->to->sink && forward_kick(L, lp) < 0)
-        luaL_error(L, "%s", f->to->sink->error);
+    if (waiting && f->to->sink) {
+        int r = forward_kick(L, lp);
+
+        if (r < 0 && r != -EAGAIN) /* a live sink that is full goes on at the next chance */
+            luaL_error(L, "%s", f->to->sink->error);
+    }
     look_for_signal(L, lp);
     if (f->progress)
         tell_progress(L, f);
 }
 
-/* 0, or -errno; -EINTR: stopped by a second signal before the sink took the packet. */
-static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop *lp)
+/* A live sink is full: -EINTR, try again; or -EAGAIN, it has been so for too long. */
+static int wait_for_room(lua_State *L, struct rtap_lua_loop *lp)
+{
+    struct forward *f = lp->context;
+    int64_t now = rtap_pace_now();
+    struct rtap_sink *k = f->to->sink;
+
+    if (!f->stuck_since)
+        f->stuck_since = now;
+    if (!k->ops->wait || now - f->stuck_since >= f->patience)
+        return -EAGAIN;
+    k->wake_fd = forward_wake_fd(lp);
+    k->ops->wait(k, f->stuck_since + f->patience - now < WAIT_SLICE ? f->stuck_since + f->patience - now : WAIT_SLICE);
+    k->wake_fd = -1;
+    k->ops->kick(k);
+    interrupted(L, lp);
+    return -EINTR;
+}
+
+/* The packet at `at` goes to the sink: 0, or -errno; -EINTR: stopped by a second signal before the sink took it. */
+static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop *lp, int at)
 {
     struct forward *f = lp->context;
     int r;
@@ -137,10 +163,14 @@ static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop
         S->L = L; /* for functions that the sink runs */
         k->frame = &f->frame;
         k->wake_fd = forward_wake_fd(lp);
-        r = rtap_sink_send(k, &lp->slot->pkt);
-        k->wake_fd = -1;
-        k->frame = NULL;
+        r = rtap_lua_sink_put(L, S, f->to, at);
+        if (f->to->sink) {
+            f->to->sink->wake_fd = -1;
+            f->to->sink->frame = NULL;
+        }
         rtap_lua_raise_pending(L, S);
+        if (r == -EAGAIN && f->to->sink)
+            r = wait_for_room(L, lp);
         if (r == -EINTR || f->to->sink->interrupted) {
             f->to->sink->interrupted = false;
             interrupted(L, lp);
@@ -149,26 +179,60 @@ static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop
     return r;
 }
 
+/*
+ * What a live sink can't send is in its counts, and the loop goes on. That is so, too, when it could send nothing for
+ * too long, if packets come from a wire: those are lost as they are on any bridge; what a file has can be read again.
+ */
+static bool is_counted(const struct forward *f, const struct rtap_lua_loop *lp, int err)
+{
+    struct rtap_sink *k = f->to->sink;
+
+    if (!k || !k->live)
+        return false;
+    if (err == -EAGAIN)
+        k->ops->drop(k, k->blocked, 1);
+    return err == -EMSGSIZE || err == -EINVAL || (err == -EAGAIN && lp->source && lp->source->ops->live);
+}
+
+static const char *const direction_names[] = {"in", "both", NULL};
+
 static const struct rtap_option forward_options[] = {
     {"count", RTAP_OPT_INT, offsetof(struct rtap_loop_options, count), 0, INT64_MAX, NULL},
     {"duration", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, duration), 0, INT64_MAX, NULL},
     {"idle", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, idle), 0, INT64_MAX, NULL},
+    {"direction", RTAP_OPT_ENUM, offsetof(struct rtap_loop_options, direction), 0, 0, direction_names},
+    {"patience", RTAP_OPT_SECONDS, offsetof(struct rtap_loop_options, patience), 0, INT64_MAX, NULL},
     {"progress", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, progress), 0, 0, NULL},
     {"report", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, report), 0, 0, NULL},
     {"signals", RTAP_OPT_VALUE, offsetof(struct rtap_loop_options, signals), 0, 0, NULL},
     {NULL, 0, 0, 0, 0, NULL},
 };
 
+/* fn(packet), which is at `what`: false, it is not passed on; else what is passed on is there now. */
+static bool ask(lua_State *L, struct rtap_lua *S, int what)
+{
+    lua_pushvalue(L, 3);
+    lua_pushvalue(L, what);
+    lua_call(L, 1, 1);
+    if (!lua_toboolean(L, -1))
+        return false;
+    if (lua_istable(L, -1) || lua_isuserdata(L, -1)) { /* something else instead */
+        rtap_lua_to_template(L, S, what + 1, ((struct rtap_lua_sink *)lua_touserdata(L, 2))->linktype);
+        lua_replace(L, what);
+    }
+    return true;
+}
+
 /* forward(source, sink [, fn [, options]]): the number of packets passed on, and why it ended; or nil, message, errno
  */
 static int forward(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
-    struct rtap_loop_options o = {.count = INT64_MAX, .duration = INT64_MAX, .idle = INT64_MAX};
+    struct rtap_loop_options o = {.count = INT64_MAX, .duration = INT64_MAX, .idle = INT64_MAX, .patience = PATIENCE};
     struct rtap_lua_loop *lp;
     struct forward *f;
     lua_Integer n = 0;
-    bool has_fn = !lua_isnoneornil(L, 3);
+    bool has_fn = !lua_isnoneornil(L, 3), bridge;
     int r = 0, at;
 
     rtap_lua_check_source(L, S, 1);
@@ -181,6 +245,7 @@ static int forward(lua_State *L)
     memset(f, 0, sizeof(*f));
     f->to = rtap_lua_check_sink(L, S, 2);
     f->report = o.report;
+    f->patience = o.patience;
     f->progress = o.progress;
     if (o.report && !lua_isfunction(L, o.report))
         luaL_error(L, "forward: option 'report' must be a function, not %s", luaL_typename(L, o.report));
@@ -194,29 +259,34 @@ static int forward(lua_State *L)
     lp->context = f;
     lp->between = forward_between;
     lp->wake_fd = forward_wake_fd;
+    bridge = o.direction == 0 && f->to->sink->live && lp->source->ops->live;
     while (rtap_lua_loop_step(L, lp, at)) {
-        if (has_fn) {
-            bool pass;
+        int what = at + 1;
 
-            lua_pushvalue(L, 3);
-            rtap_lua_push_handle(L, lp);
-            lua_call(L, 1, 1);
-            pass = lua_toboolean(L, -1);
-            lua_pop(L, 1);
-            if (!pass) {
-                rtap_lua_loop_breathe(L, lp);
-                continue;
-            }
+        if (bridge && (lp->slot->pkt.epb_flags & RTAP_EPB_DIRECTION) == RTAP_EPB_OUTBOUND) {
+            rtap_lua_loop_breathe(L, lp); /* sent by this host, by us even: never passed on */
+            continue;
         }
-        r = forward_packet(L, S, lp);
-        if (r < 0)
+        rtap_lua_push_handle(L, lp);
+        if (has_fn && !ask(L, S, what)) {
+            lua_settop(L, at);
+            rtap_lua_loop_breathe(L, lp);
+            continue;
+        }
+        r = forward_packet(L, S, lp, what);
+        lua_settop(L, at);
+        if (r == 0) {
+            n++;
+            f->stuck_since = 0;
+        } else if (!is_counted(f, lp, r)) {
             break;
-        n++;
+        }
+        r = 0;
         rtap_lua_loop_breathe(L, lp);
     }
     rtap_lua_check_sink(L, S, 2);
     if (r == 0 && !f->stopped)
-        r = forward_kick(L, lp);
+        r = f->to->sink->live ? rtap_lua_sink_push_out(L, f->to, f->patience) : forward_kick(L, lp);
     if (r < 0 && r != -EINTR)
         return rtap_lua_fail(L, r, f->to->sink->error);
     lua_pushinteger(L, n);

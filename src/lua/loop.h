@@ -32,7 +32,8 @@ struct rtap_lua_loop {
 struct rtap_loop_options {
     int64_t count, duration, idle;
     const char *from;
-    int signals, report, progress;
+    int64_t patience;
+    int signals, report, progress, direction;
 };
 
 extern const struct rtap_option rtap_lua_loop_options[]; /* count, duration, idle */

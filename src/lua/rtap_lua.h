@@ -48,7 +48,7 @@ struct rtap_lua {
     bool engine_error;
     const void *mt_fieldset, *mt_layer;
     const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_reference, *mt_signals;
-    const void *mt_template, *mt_frames, *mt_blast;
+    const void *mt_template, *mt_frames, *mt_blast, *mt_replay;
 };
 
 #define RTAP_STATE(L) ((struct rtap_lua *)lua_touserdata((L), lua_upvalueindex(1)))
@@ -166,6 +166,7 @@ void rtap_lua_open_savefile(lua_State *L, struct rtap_lua *S); /* read, write */
 void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_sender(lua_State *L, struct rtap_lua *S); /* sender, and the methods of senders */
 void rtap_lua_open_signals(lua_State *L, struct rtap_lua *S);
+void rtap_lua_open_replay(lua_State *L, struct rtap_lua *S); /* _replay, _again */
 void rtap_lua_open_blast(lua_State *L, struct rtap_lua *S); /* _blast, _place */
 void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S); /* forward, text */

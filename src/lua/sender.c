@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #define SLICE 100000000 /* ns: a wait is cut, so that a signal that came just before it is not waited out */
 
@@ -191,11 +192,23 @@ const luaL_Reg rtap_lua_live_methods[] = {
     {NULL, NULL},
 };
 
+/* _now(): ns of CLOCK_MONOTONIC, and since 1970 */
+static int now(lua_State *L)
+{
+    struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    lua_pushinteger(L, rtap_pace_now());
+    lua_pushinteger(L, ts.tv_sec * 1000000000ll + ts.tv_nsec);
+    return 2;
+}
+
 void rtap_lua_open_sender(lua_State *L, struct rtap_lua *S)
 {
-    static const luaL_Reg functions[] = {{"sender", sender}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"sender", sender}, {"_now", now}, {NULL, NULL}};
 
     lua_pushlightuserdata(L, S);
     luaL_setfuncs(L, functions, 1);
     rtap_lua_open_blast(L, S);
+    rtap_lua_open_replay(L, S);
 }

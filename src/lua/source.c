@@ -2,9 +2,12 @@
  * The source type: the verbs that every source has. User value 1 of a source is its Lua predicate, if it has one, 2 the
  * Lua file that it reads.
  */
+#include "../io/pace.h"
 #include "engine.h"
 #include "loop.h"
 #include <errno.h>
+#include <math.h>
+#include <poll.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -457,6 +460,56 @@ static int source_drain(lua_State *L)
     return 1;
 }
 
+/* wait(list of sources [, timeout]): those that have a packet, or their end, at once: a list; or nil, "timeout", errno
+ */
+static int wait_sources(lua_State *L)
+{
+    struct rtap_lua *S = RTAP_STATE(L);
+    lua_Number seconds = luaL_optnumber(L, 2, HUGE_VAL);
+    int64_t until = INT64_MAX, now = rtap_pace_now();
+    lua_Integer n, ready = 0;
+    struct pollfd *fds;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_argcheck(L, seconds >= 0, 2, "a timeout in seconds, not negative");
+    if (seconds < 9e9)
+        until = now + (int64_t)(seconds * 1e9);
+    n = (lua_Integer)lua_rawlen(L, 1);
+    luaL_argcheck(L, n >= 1 && n <= 1024, 1, "a list of 1 to 1024 sources");
+    lua_settop(L, 2);
+    fds = lua_newuserdatauv(L, (size_t)n * sizeof(*fds), 0); /* 3 */
+    lua_newtable(L);                                         /* 4 */
+    for (;;) {
+        int64_t slice;
+        struct timespec ts;
+
+        for (lua_Integer i = 1; i <= n; i++) {
+            struct rtap_source *s;
+
+            lua_rawgeti(L, 1, i);
+            s = rtap_lua_check_source(L, S, 5)->source;
+            fds[i - 1] = (struct pollfd){.fd = s->ops->fd ? s->ops->fd(s) : -1, .events = POLLIN};
+            if (rtap_source_wait(s, 0) != 0)
+                lua_rawseti(L, 4, ++ready);
+            else
+                lua_pop(L, 1);
+        }
+        now = rtap_pace_now();
+        if (ready || now >= until)
+            break;
+        slice = until - now < 200000000 ? until - now : 200000000;
+        ts = (struct timespec){0, (long)slice};
+        ppoll(fds, (nfds_t)n, &ts, NULL);
+        rtap_lua_interrupt(L);
+    }
+    if (ready)
+        return 1;
+    luaL_pushfail(L);
+    lua_pushliteral(L, "timeout");
+    lua_pushinteger(L, ETIMEDOUT);
+    return 3;
+}
+
 /* ------------------------------------------------------------------ end of life */
 
 static int source_close(lua_State *L)
@@ -537,4 +590,7 @@ void rtap_lua_open_source(lua_State *L, struct rtap_lua *S)
     lua_pop(L, 1);
     S->mt_loop = rtap_lua_type(L, S, "ringtap.loop", loop_metamethods, NULL);
     lua_pop(L, 1);
+    lua_pushlightuserdata(L, S);
+    lua_pushcclosure(L, wait_sources, 1);
+    lua_setfield(L, -2, "wait");
 }

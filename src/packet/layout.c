@@ -242,6 +242,8 @@ void rtap_layout_resize(const struct rtap_layers *ls, uint8_t *data, uint32_t le
         struct rtap_place pl;
 
         if (!c || c->kind != RTAP_CODE_SIMPLE || l->end != ls->pkt->len || total < c->add || c->mul == 0 ||
+            l->off + (uint64_t)c->at + 4 > ls->pkt->caplen ||
+            rtap_code_bits(c, data + l->off) * c->mul + c->add != l->end - (int64_t)l->off || /* it isn't this that tells */
             !rtap_place_at(&none, (l->off + (uint64_t)c->at) * 8 + 32 - c->shift - bits, bits, &pl) ||
             pl.last > ls->pkt->caplen)
             continue;

@@ -53,15 +53,29 @@ function M.nanoseconds(seconds)
     return seconds and (seconds < 9e9 and math.floor(seconds * 1e9) or math.maxinteger)
 end
 
+-- What is raised here or in the C below belongs to where the verb was called; what a script's own function raised has
+-- its place already.
+local function reraise(err)
+    if type(err) ~= "string" then
+        error(err, 0)
+    end
+    local message, ours = err:gsub("^[^\n]-ringtap/send/[%w_]+%.lua:%d+: ", "")
+    if ours == 0 and message:find "^[^\n:]+:%d+: " then
+        error(message, 0)
+    end
+    error(message, 4)
+end
+
+local function results(ok, ...)
+    if not ok then
+        reraise((...))
+    end
+    return ...
+end
+
 --- Call f and raise what it raises at the caller of the verb.
 function M.guarded(f, ...)
-    local function pack(ok, ...)
-        if not ok then
-            error((...), 3)
-        end
-        return ...
-    end
-    return pack(pcall(f, ...))
+    return results(pcall(f, ...))
 end
 
 return M

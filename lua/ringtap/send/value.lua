@@ -30,6 +30,7 @@ function M.wire(protocol_name, name, bits, v)
         error(("%s: an integer, or %d bytes, not %s"):format(name, bits // 8, type(v) == "string"
             and ("a string of %d"):format(#v) or tostring(v)), 0)
     end
+    require("ringtap.proto").load(true)
     local _, fields = schema.find(schema.of(protocol.proto[protocol_name]), name)
     local message = ("%s: it can't be written"):format(name)
     for _, f in ipairs(fields or {}) do

@@ -1,0 +1,151 @@
+--- ringtap send: frames made of a packet, with values that change, at a rate.
+
+local command = require "ringtap.command"
+local ringtap = require "ringtap"
+local sending = require "ringtap.command.sending"
+
+local send = {}
+
+local function make_parser()
+    local integer = command.integer
+    local parser = command.parser("send", "Send a packet, once or many times, at a rate, with fields that change from "
+        .. "frame to frame; lengths and checksums are made right.")
+    parser:usage("Usage: ringtap send -i IF [flags] PACKET")
+    parser:argument("packet", "A builder, 'eth{dst=\"02:00:00:00:00:02\"} / ip{dst=\"192.0.2.2\"} / udp{dstport=53} / "
+        .. "\"payload\"'; bytes in hex; or a capture file, whose packets are sent in turn.")
+    parser:option("-i --interface", "Send here."):argname("IF"):count(1)
+    parser:option("-c --count", "Send N frames; 1 if there is no --duration."):argname("N")
+        :convert(integer("frame count", 1))
+    parser:option("-d --duration", "Send for so many seconds."):argname("SECONDS")
+        :convert(sending.positive("number of seconds"))
+    parser:option("-r --rate", "At this rate: 1000 (frames a second), 250kpps, 900Mbit/s; if not given, as fast as it "
+        .. "goes."):argname("RATE"):convert(sending.rate)
+    parser:option("--burst", "So many frames back to back; if not given, as few as the rate allows."):argname("N")
+        :convert(integer("burst", 1, 1024))
+    parser:option("-v --vary", "A field that changes: ip.src=10.0.0.0/8, udp.srcport=1024-65535, ip.ttl=1,64,255, "
+        .. "ip.id=increment, tcp.seq=random, payload@0:8=counter (8 bytes from the payload's first one)."):argname("FIELD=HOW")
+        :count("*")
+    parser:option("--seed", "For what is random: the same seed, the same values."):argname("N")
+        :convert(integer("seed", 0))
+    parser:flag("-n --dry-run", "Print the packet instead of sending it.")
+    sending.flags(parser)
+    parser:epilog("The names in a builder are the protocols (ringtap fields -G lists their fields); eth.src is the "
+        .. "interface's address unless it is given. The report is printed on standard output; the exit status is 0 "
+        .. "when every frame was sent.")
+    return parser
+end
+
+-- A Lua expression in which the protocols are known, and nothing else.
+local function build(text)
+    local chunk, message = load("return " .. text, "=packet", "t", setmetatable({}, {
+        __index = function(_, name)
+            return ringtap[name]
+        end,
+    }))
+    if not chunk then
+        return nil, message
+    end
+    local ok, result = pcall(chunk)
+    if not ok then
+        return nil, result
+    elseif type(result) ~= "table" and type(result) ~= "string" then
+        return nil, ("packet: a builder or a string, not %s"):format(tostring(result))
+    end
+    return result
+end
+
+local function from_file(path)
+    local source, message = ringtap.read(path)
+    if not source then
+        return nil, message
+    end
+    local list, ok, err = {}, nil, nil
+    ok, err = pcall(function()
+        for pkt in source:packets { count = 65536 } do
+            list[#list + 1] = pkt:copy()
+        end
+    end)
+    source:close()
+    if not ok or #list == 0 then
+        return nil, err or ("%s: there is no packet in it"):format(path)
+    end
+    return list
+end
+
+local function packet_of(text, o)
+    local digits = text:gsub("[%s:]", "")
+    if digits:find "^%x+$" and #digits % 2 == 0 and #digits >= 2 then
+        return (digits:gsub("%x%x", function(d) return string.char(tonumber(d, 16)) end))
+    end
+    local file = io.open(text)
+    if file then
+        file:close()
+        return from_file(text)
+    end
+    local packet, message = build(text)
+    if not packet then
+        return nil, message
+    end
+    local interface = type(packet) == "table" and ringtap.interface(o.interface, o.netns)
+    local ok, src = pcall(function() return packet["eth.src"] end)
+    if interface and ok and src == "00:00:00:00:00:00" and interface.address then
+        packet["eth.src"] = interface.address
+    end
+    return packet
+end
+
+local function varies(list)
+    local map
+    for _, text in ipairs(list) do
+        local name, how = text:match "^([^=]+)=(.+)$"
+        if not name then
+            command.usage_error("--vary FIELD=HOW, not '%s'", text)
+        end
+        map = map or {}
+        map[name] = how
+    end
+    return map
+end
+
+--- ringtap send ARGS
+---@param args string[]
+---@return integer status
+function send.run(args)
+    local o = command.parse(make_parser(), args)
+    local vary = varies(o.vary)
+    local packet, message = packet_of(o.packet, o)
+    if not packet then
+        command.complain("%s", message)
+        return 1
+    end
+    if o.dry_run then
+        local ok, shown = pcall(function()
+            local list = type(packet) == "table" and getmetatable(packet) == nil
+            return ringtap.template(list and packet[1] or packet):show()
+        end)
+        io.stdout:write(shown, "\n")
+        return ok and 0 or 1
+    end
+    local sink <close> = sending.open(o, o.interface)
+    if not sink then
+        return 1
+    end
+    local progress, over = sending.progress()
+    local function run()
+        return sink:blast {
+            packet = packet, count = o.count or not o.duration and 1 or nil, duration = o.duration, rate = o.rate,
+            burst = o.burst, vary = vary, seed = o.seed, progress = progress,
+        }
+    end
+    local results = table.pack(pcall(run))
+    if over then
+        over()
+    end
+    if not results[1] then
+        command.complain("%s", (tostring(results[2]):gsub("^[^\n]-ringtap/command/send%.lua:%d+: ", "")))
+        return 1
+    end
+    return sending.finish(table.unpack(results, 2, results.n))
+end
+
+return send

@@ -1,0 +1,96 @@
+--- What the subcommands that send share: flags of the sender, live counters on a terminal, the end of a run.
+
+local command = require "ringtap.command"
+local core = require "ringtap.core"
+local rate = require "ringtap.send.rate"
+local ringtap = require "ringtap"
+
+local sending = {}
+
+--- For argparse's convert: a number of seconds, or a factor.
+---@param what string
+---@return fun(text: string): number?, string?
+function sending.positive(what)
+    return function(text)
+        local n = tonumber(text)
+        if not n or not (n > 0) or n == math.huge then
+            return nil, ("invalid %s '%s'"):format(what, text)
+        end
+        return n
+    end
+end
+
+--- For argparse's convert: a rate, kept as it was written.
+function sending.rate(text)
+    local ok, result = pcall(rate.parse, text)
+    if not ok then
+        return nil, result
+    end
+    return text
+end
+
+--- The sender's flags.
+---@param parser table
+function sending.flags(parser)
+    parser:option("--method", "How frames get to the kernel: auto (the default), mmsg, ring or gso.")
+        :argname("METHOD"):choices { "auto", "mmsg", "ring", "gso" }
+    parser:flag("--qdisc-bypass", "Past the interface's queueing discipline.")
+    parser:option("--netns", "In this network namespace: a name of ip-netns or a path."):argname("NAME")
+end
+
+--- The sender of -i and the flags; nil when it can't be had, which was told.
+---@param o table<string, any>
+---@param ifname string
+---@return ringtap.sink?
+function sending.open(o, ifname)
+    local sink, message = ringtap.sender(ifname, {
+        method = o.method, qdisc_bypass = o.qdisc_bypass, netns = o.netns,
+    })
+    if not sink then
+        command.complain("%s", message)
+    end
+    return sink
+end
+
+--- A function for `progress` that keeps a line on the terminal up to date; nil where standard error is none.
+---@return fun(now: table)?, fun()? over
+function sending.progress()
+    if not core._terminal(io.stderr) then
+        return nil
+    end
+    local before, shown = { packets = 0, bytes = 0, seconds = 0 }, false
+    local function show(now)
+        local time = now.seconds - before.seconds
+        local refused = 0
+        for _, n in pairs(now.causes) do
+            refused = refused + n
+        end
+        io.stderr:write(("\r%4.0f s  %d frames  %s  %s%s\27[K"):format(now.seconds, now.packets,
+            rate.text((now.packets - before.packets) / time, "pps"),
+            rate.text((now.bytes - before.bytes) * 8 / time, "bit/s"),
+            refused > 0 and ("  %d refused"):format(refused) or ""))
+        before, shown = now, true
+    end
+    local function over()
+        if shown then
+            io.stderr:write("\r\27[K")
+        end
+    end
+    return show, over
+end
+
+--- Print the report, and what went wrong. What wasn't sent makes the status 1.
+---@return integer status
+function sending.finish(report, message, _, partial)
+    report = report or partial
+    if report then
+        io.stdout:write(tostring(report), "\n")
+    end
+    if message and type(message) == "string" then
+        command.complain("%s", message)
+        return 1
+    end
+    return report and report.refused == 0 and 0 or 1
+end
+
+return sending

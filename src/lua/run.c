@@ -1,0 +1,116 @@
+/* Signals, progress and counts of a run that sends. See run.h. */
+#include "run.h"
+
+#define LOOK_EVERY 1000000 /* ns */
+
+lua_Integer rtap_lua_run_integer(lua_State *L, int spec, const char *key, lua_Integer otherwise)
+{
+    lua_Integer v = lua_getfield(L, spec, key) == LUA_TNIL ? otherwise : luaL_checkinteger(L, -1);
+
+    lua_pop(L, 1);
+    return v;
+}
+
+double rtap_lua_run_number(lua_State *L, int spec, const char *key)
+{
+    double v = lua_getfield(L, spec, key) == LUA_TNIL ? 0 : luaL_checknumber(L, -1);
+
+    lua_pop(L, 1);
+    return v;
+}
+
+void rtap_lua_run_begin(lua_State *L, struct rtap_lua *S, struct rtap_lua_run *run, int spec)
+{
+    run->every = rtap_lua_run_integer(L, spec, "every", 0);
+    lua_getfield(L, spec, "signals");
+    run->signals = lua_isnil(L, -1) ? NULL : rtap_lua_check(L, lua_gettop(L), S->mt_signals, "signals");
+    lua_pop(L, 1); /* the table keeps them */
+    run->u->sink->ops->stats(run->u->sink, &run->before);
+}
+
+static void set_integer(lua_State *L, const char *name, uint64_t v)
+{
+    lua_pushinteger(L, (lua_Integer)v);
+    lua_setfield(L, -2, name);
+}
+
+static void set_causes(lua_State *L, const char *name, const uint64_t *before, const uint64_t *after)
+{
+    lua_newtable(L);
+    for (unsigned i = 1; i < RTAP_CAUSES; i++)
+        if (after[i] != before[i])
+            set_integer(L, rtap_cause_names[i], after[i] - before[i]);
+    lua_setfield(L, -2, name);
+}
+
+static void push_histogram(lua_State *L, const struct rtap_histogram *h)
+{
+    lua_Integer n = 0;
+
+    lua_createtable(L, 0, 8);
+    set_integer(L, "count", h->count);
+    set_integer(L, "p50", rtap_histogram_at(h, 0.5));
+    set_integer(L, "p90", rtap_histogram_at(h, 0.9));
+    set_integer(L, "p99", rtap_histogram_at(h, 0.99));
+    set_integer(L, "p999", rtap_histogram_at(h, 0.999));
+    set_integer(L, "worst", h->worst);
+    lua_newtable(L);
+    for (unsigned i = 0; i < RTAP_HISTOGRAM_BUCKETS; i++) {
+        if (h->buckets[i] == 0)
+            continue;
+        lua_createtable(L, 0, 3);
+        set_integer(L, "from", rtap_histogram_value(i));
+        set_integer(L, "to", rtap_histogram_value(i + 1));
+        set_integer(L, "count", h->buckets[i]);
+        lua_rawseti(L, -2, ++n);
+    }
+    lua_setfield(L, -2, "histogram");
+}
+
+void rtap_lua_run_push(lua_State *L, struct rtap_lua_run *run, bool whole)
+{
+    struct rtap_sink_stats now = {0};
+    int64_t end = run->ended ? run->ended : rtap_pace_now();
+
+    run->u->sink->ops->stats(run->u->sink, &now);
+    lua_createtable(L, 0, 16);
+    set_integer(L, "attempted", run->attempted);
+    set_integer(L, "packets", now.sent - run->before.sent);
+    set_integer(L, "bytes", now.bytes - run->before.bytes);
+    set_causes(L, "causes", run->before.refused, now.refused);
+    set_causes(L, "waits", run->before.waits, now.waits);
+    lua_pushnumber(L, run->started ? (lua_Number)(end - run->started) / 1e9 : 0);
+    lua_setfield(L, -2, "seconds");
+    if (!whole)
+        return;
+    lua_pushstring(L, now.method ? now.method : run->u->sink->ops->kind);
+    lua_setfield(L, -2, "method");
+    set_integer(L, "calls", now.calls - run->before.calls);
+    set_integer(L, "super_frames", now.super_frames - run->before.super_frames);
+    push_histogram(L, &run->late);
+    lua_setfield(L, -2, "late");
+}
+
+bool rtap_lua_run_look(lua_State *L, struct rtap_lua_run *run, int spec)
+{
+    struct rtap_sink *k = run->u->sink;
+    int64_t now = rtap_pace_now();
+
+    if (now - run->looked < LOOK_EVERY)
+        return true;
+    run->looked = now;
+    if (run->signals && rtap_lua_take_signal(run->signals))
+        return false;
+    if (!rtap_lua_interrupt_pending(L) && !(run->every && now - run->told >= run->every))
+        return true;
+    k->busy = true; /* whatever runs now can neither close it nor use it */
+    rtap_lua_interrupt(L);
+    if (run->every && now - run->told >= run->every) {
+        run->told += run->every;
+        lua_getfield(L, spec, "progress");
+        rtap_lua_run_push(L, run, false);
+        lua_call(L, 1, 0);
+    }
+    k->busy = false;
+    return true;
+}
