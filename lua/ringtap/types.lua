@@ -21,6 +21,7 @@ local ringtap = {}
 ---@field direction? "both"|"in"|"out" by the kernel's packet type; default: both, but each packet of a loopback device once
 ---@field timestamp? "software"|"hardware" "hardware" asks the device; `pkt.timestamp_source` tells who stamped a packet
 ---@field ignore_vlan? boolean drop tagged frames
+---@field offload? boolean keep what is needed to send packets on as they are (PACKET_VNET_HDR); Ethernet only
 ---@field filter? string|ringtap.filter|fun(pkt: ringtap.packet): boolean
 ---@field fanout? ringtap.fanout_options
 
@@ -86,11 +87,77 @@ function ringtap.write(file, options) end
 ---@field duration? number seconds since the loop began
 ---@field idle? number seconds without a packet
 
---- Pass packets on, in C: one copy each. With `fn` only those for which it returns true.
+---@class ringtap.sender_options
+---@field backend? "packet" the kind of socket: AF_PACKET
+---@field method? "auto"|"mmsg"|"ring"|"gso" default "auto"; stats() tells what it chose, and why
+---@field frame_count? integer frames (gso: super-frames) that can be queued; default 256 (64)
+---@field frame_size? integer bytes of the longest frame; default the MTU, the link-layer header and 4
+---@field qdisc_bypass? boolean PACKET_QDISC_BYPASS: no traffic control; default false
+---@field vnet_hdr? boolean PACKET_VNET_HDR: super-frames of a capture can be sent on; default true, not for "ring"
+---@field netns? string network namespace: a name as `ip netns` has it, or a path; default: where the process is
+
+--- Open an interface for sending. Nothing is received by it. Frames of Ethernet begin with its header; on devices
+--- without one (tun) packets begin with IP.
+---@param ifname string
+---@param options? ringtap.sender_options
+---@return ringtap.sink? sink
+---@return string? message
+---@return integer? errno
+function ringtap.sender(ifname, options) end
+
+--- A packet that can be written to: fields by assignment, set, pack, resize; and read as any other.
+---@param packet ringtap.packet|ringtap.builder|string
+---@param options? {linktype?: integer} of a string; default 1, Ethernet
+---@return ringtap.template
+function ringtap.template(packet, options) end
+
+---@class ringtap.template: ringtap.packet
+---@class ringtap.frame: ringtap.packet borrowed: valid until the loop's next step
+
+--- Those of several sources that have a packet, or their end, without waiting.
+---@param sources ringtap.source[]
+---@param timeout? number seconds; default: as long as it takes
+---@return ringtap.source[]? ready
+---@return string? reason "timeout"
+---@return integer? errno ETIMEDOUT
+function ringtap.wait(sources, timeout) end
+
+---@class ringtap.probe_options
+---@field packet ringtap.packet|ringtap.builder|string its payload has 24 bytes at least, which are written over
+---@field count? integer frames; default 1000
+---@field rate? number frames a second; default 1000
+---@field timeout? number seconds that are waited for the last ones; default 1
+---@field signals? ringtap.signals end it; default: SIGINT does
+
+--- Send numbered, stamped frames, and look at what comes back of them. `tostring` shows it with a histogram. Times are from
+--- right before a frame is sent until the kernel's timestamp of its return, in ns.
+---@param sender ringtap.sink
+---@param source ringtap.source
+---@param options ringtap.probe_options
+---@return {sent: integer, received: integer, lost: integer, reordered: integer, duplicates: integer, rtt?: ringtap.times}? result
+---@return string? message
+---@return integer? errno
+function ringtap.probe(sender, source, options) end
+
+---@class ringtap.times nanoseconds
+---@field count integer
+---@field p50 integer
+---@field p90 integer
+---@field p99 integer
+---@field p999 integer
+---@field worst integer
+---@field least? integer
+---@field histogram {from: integer, to: integer, count: integer}[]
+
+--- Pass packets on, in C: one copy each. With `fn` only those for which it returns true; or what it returns instead (a
+--- template, a packet or a builder). From an interface to an interface only packets that came in are passed on, unless
+--- direction is "both". What a sender can't send is in its counts.
 ---@param source ringtap.source
 ---@param sink ringtap.sink
----@param fn? fun(pkt: ringtap.packet): boolean
----@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals, report?: fun(), progress?: fun()}
+---@param fn? fun(pkt: ringtap.packet): boolean|ringtap.packet|ringtap.builder
+---@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals, report?: fun(), progress?: fun(), direction?: "in"|"both", patience?: number}
+--- patience: seconds to wait while a sender can send nothing; then packets of an interface are dropped (counted), and a
+--- file's end the loop; default 0.5
 --- signals: the first one ends the intake (what the source had accepted is still passed on), a second one ends at once;
 --- USR1 and USR2 call `report` and it goes on; progress: called a few times a second while packets come
 ---@return integer? count packets passed on
@@ -362,20 +429,121 @@ function source:close() end
 ---@class ringtap.sink
 local sink = {}
 
----@param packet ringtap.packet|string
+--- A file takes it; a sender sends it at once (true also when it is queued because the kernel could not take it just now).
+---@param packet ringtap.packet|ringtap.builder|string
 ---@param time? integer of a string; default: now
 ---@return true? ok
----@return string? message "full" when it has to be tried again
----@return integer? errno
+---@return string? message begins with "full" when it has to be tried again
+---@return integer? errno EAGAIN for "full"
 function sink:send(packet, time) end
 
---- Write out what was gathered.
+--- Write out what was gathered; a sender waits until the kernel has taken what is queued.
+---@param timeout? number seconds, of a sender; default 1
 ---@return true? ok
 ---@return string? message
 ---@return integer? errno
-function sink:flush() end
+function sink:flush(timeout) end
 
----@return {sent: integer, bytes: integer, queued: integer, files?: integer} sent: taken by the file for good
+--- A sender waits until the device has sent everything.
+---@param timeout? number seconds; default 1
+---@return true? ok
+---@return string? message
+---@return integer? errno ETIMEDOUT
+function sink:drain(timeout) end
+
+---@return integer? fd of a sender, to be polled for writing
+function sink:fd() end
+
+---@return integer linktype of what it sends, and of strings
+function sink:linktype() end
+
+--- A loop over a sender's free frames: writable handles, valid until the next step, when the frame is queued. What is left
+--- empty, and the frame that is shown when the loop is left, is not sent. Raises when nothing can be sent for 0.5 s.
+---@param count? integer default: until the loop is left
+---@return fun(): ringtap.frame?
+function sink:frames(count) end
+
+---@class ringtap.blast_options
+---@field packet ringtap.packet|ringtap.builder|string|(ringtap.packet|ringtap.builder|string)[] several are sent in turn
+---@field count? integer frames
+---@field duration? number seconds
+---@field rate? number|string packets a second, or "250kpps", "900Mbit/s"; default: as fast as it goes
+---@field burst? integer frames that are sent together, up to 1024; default: those due within 20 us
+---@field vary? table<string, any> field, "payload@OFFSET:SIZE" or "frame@OFFSET:SIZE" to how it changes: see README
+---@field seed? integer for what is random; default: the time
+---@field patience? number seconds to wait while nothing can be sent; default 0.5
+---@field progress? fun(so_far: table) called each `every` seconds
+---@field every? number default 1
+---@field signals? ringtap.signals end it; default: SIGINT does
+
+---@class ringtap.report
+---@field packets integer sent; packets + refused is attempted
+---@field attempted integer frames that were made, or packets that were given to the sink
+---@field bytes integer
+---@field seconds number
+---@field rate number packets a second
+---@field bits number a second
+---@field refused integer
+---@field causes table<string, integer> of refused
+---@field waits table<string, integer> times that it had to wait, and for what
+---@field late? ringtap.times
+---@field asked {rate?: number|string, count?: integer, duration?: number, speed?: number, loop?: integer}
+---@field reason "count"|"duration"|"end"|"interrupted"|"stuck"|"failed"
+---@field message? string
+---@field method string
+---@field super_frames integer
+---@field skipped? integer of a replay: fn returned false
+
+--- The send loop, in C. `tostring(report)` tells it in words.
+---@param options ringtap.blast_options
+---@return ringtap.report? report
+---@return string? message what it could not go on for
+---@return integer? errno
+---@return ringtap.report? partial what was done until then
+function sink:blast(options) end
+
+---@class ringtap.replay_options
+---@field speed? number factor; default 1; math.huge: as fast as it goes
+---@field rate? number|string instead of speed
+---@field loop? integer times; 0: for ever
+---@field count? integer packets
+---@field duration? number seconds
+---@field fn? fun(pkt: ringtap.template): boolean? may change it, return something else instead, or false: not sent
+---@field rewrite? table<string, string> addresses, or networks of one length, that are replaced
+---@field filter? string|ringtap.filter with a path
+---@field preload? boolean read all of it into memory first
+---@field truncated? "refuse"|"send" packets that were cut when they were captured; default "refuse"
+---@field patience? number
+---@field progress? fun(so_far: table)
+---@field every? number
+---@field signals? ringtap.signals
+
+--- Send what a source gives, with the gaps between its times.
+---@param source ringtap.source|string a path
+---@param options? ringtap.replay_options
+---@return ringtap.report? report
+---@return string? message
+---@return integer? errno
+---@return ringtap.report? partial
+function sink:replay(source, options) end
+
+---@class ringtap.sink_stats
+---@field sent integer taken for good, by the file or the kernel
+---@field bytes integer
+---@field queued integer
+---@field files? integer
+---@field refused? integer of a sender: sent + queued + refused is what was given to it
+---@field causes? table<string, integer> of refused: too_short, too_long, invalid, full, no_buffer, link_down, no_carrier, device_gone, abandoned
+---@field waits? table<string, integer>
+---@field method? "mmsg"|"ring"|"gso"
+---@field reason? string why that method
+---@field calls? integer to the kernel
+---@field frame_count? integer
+---@field frame_size? integer
+---@field limit? integer bytes of the longest frame without a tag
+---@field super_frames? integer
+
+---@return ringtap.sink_stats
 function sink:stats() end
 
 ---@return string
@@ -487,6 +655,26 @@ function packet:all(name) end
 ---@param name string
 ---@return string[]
 function packet:texts(name) end
+
+--- Frames and templates only: have these bytes from now on.
+---@param what ringtap.template|ringtap.packet|ringtap.builder|string
+---@return ringtap.packet self
+function packet:set(what) end
+
+--- Frames and templates only: as string.pack, written at a position; checksums follow.
+---@param fmt string
+---@param pos integer 1-based; from the end if negative
+---@param ... any
+---@return ringtap.packet self
+function packet:pack(fmt, pos, ...) end
+
+--- Frames and templates only: another size; lengths in headers and checksums follow, new bytes are 0.
+---@param size integer bytes
+---@return ringtap.packet self
+function packet:resize(size) end
+
+--- Frames only: it is not sent.
+function packet:skip() end
 
 --- The tree: layers, fields, values and what they mean.
 ---@param options? {color?: boolean}

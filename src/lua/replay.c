@@ -259,6 +259,8 @@ static int replay_pass(lua_State *L)
     lua_toclose(L, 6);
     lua_pushvalue(L, 1); /* 7 */
     lua_toclose(L, 7);
+    if (!lua_isnil(L, 3))
+        rtap_lua_engine(L, S); /* now, not when the first packet is due */
     rtap_pace_begin(&r->pacer);
     if (!r->run.started)
         r->run.started = r->run.told = rtap_pace_now();
