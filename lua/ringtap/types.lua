@@ -90,7 +90,7 @@ function ringtap.write(file, options) end
 ---@class ringtap.sender_options
 ---@field backend? "packet" the kind of socket: AF_PACKET
 ---@field method? "auto"|"mmsg"|"ring"|"gso" default "auto"; stats() tells what it chose, and why
----@field frame_count? integer frames (gso: super-frames) that can be queued; default 256 (64)
+---@field frame_count? integer frames (gso: super-frames) that can be queued; default 256 (128)
 ---@field frame_size? integer bytes of the longest frame; default the MTU, the link-layer header and 4
 ---@field qdisc_bypass? boolean PACKET_QDISC_BYPASS: no traffic control; default false
 ---@field vnet_hdr? boolean PACKET_VNET_HDR: super-frames of a capture can be sent on; default true, not for "ring"

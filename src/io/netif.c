@@ -14,6 +14,7 @@
 #include <net/if.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -167,6 +168,40 @@ static int ask(int fd, const char *name, void *what)
 
     snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
     return ioctl(fd, SIOCETHTOOL, &ifr) < 0 ? -errno : 0;
+}
+
+int rtap_netif_feature(int fd, const char *name, const char *feature)
+{
+    struct {
+        struct ethtool_sset_info head;
+        uint32_t count;
+    } set = {.head = {.cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES}};
+    struct ethtool_gstrings *names;
+    struct ethtool_gfeatures *features;
+    uint32_t count, at = 0;
+    int is = -1;
+
+    if (ask(fd, name, &set) < 0 || !set.head.sset_mask)
+        return -1;
+    count = set.count;
+    names = calloc(1, sizeof(*names) + (size_t)count * ETH_GSTRING_LEN);
+    features = calloc(1, sizeof(*features) + (count + 31) / 32 * sizeof(features->features[0]));
+    if (names && features) {
+        names->cmd = ETHTOOL_GSTRINGS;
+        names->string_set = ETH_SS_FEATURES;
+        names->len = count;
+        features->cmd = ETHTOOL_GFEATURES;
+        features->size = (count + 31) / 32;
+        if (ask(fd, name, names) == 0 && ask(fd, name, features) == 0) {
+            while (at < count && strncmp((char *)names->data + (size_t)at * ETH_GSTRING_LEN, feature, ETH_GSTRING_LEN))
+                at++;
+            if (at < count)
+                is = features->features[at / 32].active >> at % 32 & 1;
+        }
+    }
+    free(names);
+    free(features);
+    return is;
 }
 
 static int8_t ask_value(int fd, const char *name, uint32_t cmd)

@@ -103,8 +103,8 @@ static int check_link(struct rtap_sender *t)
     return n.flags & IFF_LOWER_UP ? 0 : blocked(t, RTAP_NO_CARRIER);
 }
 
-/* After a call that took `frames` frames of `bytes`, when the link was not running before or is not now. */
-static void account_for_loss(struct rtap_sender *t, uint64_t frames, uint64_t bytes)
+/* After a call that took `frames` frames of `bytes` of which some may have vanished. */
+static void account_for_loss(struct rtap_sender *t, uint64_t frames, uint64_t bytes, enum rtap_cause why)
 {
     struct rtap_netif n;
     uint64_t lost;
@@ -117,17 +117,21 @@ static void account_for_loss(struct rtap_sender *t, uint64_t frames, uint64_t by
         lost = frames;
     t->st.sent -= lost;
     t->st.bytes -= bytes / frames * lost;
-    t->st.refused[RTAP_NO_CARRIER] += lost;
+    t->st.refused[why] += lost;
     t->sink.refusals += lost;
 }
 
-static void after_call(struct rtap_sender *t, uint64_t frames, uint64_t bytes)
+/* Of the segments of a super-frame one may be lost while the others are sent, and nothing tells but the device's count.
+ * supers: there was one. */
+static void after_call(struct rtap_sender *t, uint64_t frames, uint64_t bytes, bool supers)
 {
     int flags = t->bypass ? IFF_RUNNING : read_flags(t); /* without a queueing discipline every loss is told */
     bool running = flags >= 0 && flags & IFF_RUNNING;
 
     if (frames && (!t->running || !running))
-        account_for_loss(t, frames, bytes);
+        account_for_loss(t, frames, bytes, RTAP_NO_CARRIER);
+    else if (frames && supers)
+        account_for_loss(t, frames, bytes, RTAP_NO_BUFFER);
     t->running = running;
 }
 
@@ -169,9 +173,29 @@ static int check_length(struct rtap_sender *t, const uint8_t *data, uint32_t len
 
 /* ------------------------------------------------------------------ to the kernel */
 
+/* ENOBUFS for the super-frame at the tail, while the device dropped so many: how many of its segments were taken, and
+ * it with them; 0: it was not cut apart at all. */
+static int take_part(struct rtap_sender *t, uint64_t dropped)
+{
+    uint32_t len, segments;
+
+    t->queue->at(t, t->tail, &len, &segments);
+    if (segments < 2 || dropped == 0)
+        return 0;
+    if (dropped > segments)
+        dropped = segments;
+    t->st.refused[RTAP_NO_BUFFER] += dropped;
+    t->sink.refusals += dropped;
+    t->st.sent += segments - dropped;
+    t->st.bytes += (segments - dropped) * (uint64_t)len;
+    t->queue->skip(t);
+    return (int)segments;
+}
+
 /* What the errno of a call means: -EAGAIN, -ENXIO, or for this frame only -EMSGSIZE, -EINVAL; others are hard. */
 static int meaning(struct rtap_sender *t, int err)
 {
+    uint64_t dropped = t->dropped;
     struct rtap_netif n;
     int r;
 
@@ -187,6 +211,11 @@ static int meaning(struct rtap_sender *t, int err)
             t->dropped = n.tx_dropped;
         if (err == ENETDOWN)
             return blocked(t, RTAP_LINK_DOWN);
+        if (r == 0 && err == ENOBUFS && t->tail < t->head) {
+            r = take_part(t, n.tx_dropped - dropped);
+            if (r > 0)
+                return r;
+        }
         return blocked(t, r == 0 && !(n.flags & IFF_LOWER_UP) ? RTAP_NO_CARRIER : RTAP_NO_BUFFER);
     case ENXIO:
     case ENODEV: return link_is_gone(t);
@@ -220,17 +249,19 @@ static int sender_kick(struct rtap_sink *k)
         return link_is_gone(t);
     while (t->tail < t->head) {
         uint64_t bytes = t->st.bytes;
+        bool supers = t->frames > t->head - t->tail, partly = false;
 
         r = t->running ? 0 : check_link(t);
         if (r < 0)
             return r;
         t->st.calls++;
         r = t->queue->push_out(t);
+        partly = r < 0;
         if (r < 0)
             r = meaning(t, -r);
         if (t->gone)
             return -ENXIO;
-        after_call(t, r > 0 ? (unsigned)r : 0, t->st.bytes - bytes);
+        after_call(t, r > 0 && !partly ? (unsigned)r : 0, t->st.bytes - bytes, supers);
         if (r > 0)
             t->backoff = FIRST_BACKOFF;
         else if (r == -EMSGSIZE || r == -EINVAL)
@@ -272,11 +303,28 @@ static int sender_commit(struct rtap_sink *k, const struct rtap_pkt *meta)
     if (r < 0)
         return r;
     t->queue->push(t, meta->caplen);
-    if (t->head - t->tail >= t->queue->batch) {
+    if (t->head - t->tail >= RTAP_BATCH || t->frames >= RTAP_BATCH_FRAMES) {
         r = sender_kick(k);
         return r == -EAGAIN ? 0 : r;
     }
     return 0;
+}
+
+static int set_option(struct rtap_sender *t, int option, int value, const char *name)
+{
+    if (setsockopt(t->fd, SOL_PACKET, option, &value, sizeof(value)) == 0)
+        return 0;
+    return rtap_sink_fail(&t->sink, -errno, "%s: %s: %s", t->sink.name, name, strerror(errno));
+}
+
+/* The header in front of each frame costs a few percent, so it is there only while it is needed. */
+static int use_vnet(struct rtap_sender *t, bool yes)
+{
+    int r = 0;
+
+    if (t->bypass) /* the kernel cuts super-frames apart on the way through the queueing discipline only */
+        r = set_option(t, PACKET_QDISC_BYPASS, !yes, "PACKET_QDISC_BYPASS");
+    return r < 0 || t->queue == &rtap_queue_gso ? r : set_option(t, PACKET_VNET_HDR, yes, "PACKET_VNET_HDR");
 }
 
 /* A frame that stands for several: to the kernel at once, from where it is. */
@@ -291,7 +339,13 @@ static int send_super(struct rtap_sender *t, const struct rtap_pkt *pkt, struct 
     if (r < 0)
         return r;
     t->st.calls++;
-    r = sendmsg(t->fd, &m, MSG_DONTWAIT) < 0 ? meaning(t, errno) : 1;
+    r = use_vnet(t, true);
+    if (r < 0)
+        return r;
+    r = sendmsg(t->fd, &m, MSG_DONTWAIT) < 0 ? -errno : 1;
+    use_vnet(t, false);
+    if (r < 0)
+        r = meaning(t, -r);
     if (t->gone)
         return -ENXIO;
     if (r > 0) {
@@ -299,7 +353,7 @@ static int send_super(struct rtap_sender *t, const struct rtap_pkt *pkt, struct 
         t->st.bytes += pkt->caplen;
         t->st.super_frames++;
     }
-    after_call(t, r > 0, pkt->caplen);
+    after_call(t, r > 0, pkt->caplen, false);
     if (r == -EMSGSIZE || r == -EINVAL) {
         rtap_sink_fail(&t->sink, r, "%s: the kernel refuses a super-frame of %u bytes: %s", t->sink.name, pkt->caplen,
                        strerror(-r));
@@ -459,42 +513,42 @@ static const struct rtap_sink_ops sender_ops = {
     .close = sender_close,
 };
 
-static int set_option(struct rtap_sender *t, int option, const char *name)
+static int choose(struct rtap_sender *t, const struct rtap_sender_config *cfg)
 {
-    int one = 1;
+    static const struct rtap_queue_ops *const asked[] = {
+        [RTAP_SEND_MMSG] = &rtap_queue_mmsg, [RTAP_SEND_RING] = &rtap_queue_ring, [RTAP_SEND_GSO] = &rtap_queue_gso};
+    const uint64_t most = 16u << 20;
 
-    if (setsockopt(t->fd, SOL_PACKET, option, &one, sizeof(one)) == 0)
-        return 0;
-    return rtap_sink_fail(&t->sink, -errno, "%s: %s: %s", t->sink.name, name, strerror(errno));
-}
-
-static void choose(struct rtap_sender *t, const struct rtap_sender_config *cfg)
-{
-    static const struct {
-        const struct rtap_queue_ops *queue;
-        const char *reason;
-    } methods[] = {
-        [RTAP_SEND_AUTO] = {&rtap_queue_mmsg, "auto: sendmmsg of up to 64 frames, the quickest way for frames of any kind "
-                                              "where it was measured"},
-        [RTAP_SEND_MMSG] = {&rtap_queue_mmsg, "asked for"},
-        [RTAP_SEND_RING] = {&rtap_queue_ring, "asked for"},
-        [RTAP_SEND_GSO] = {&rtap_queue_gso, "asked for"},
-    };
-    uint64_t most = 16u << 20;
-
-    t->queue = methods[cfg->method].queue;
-    t->reason = methods[cfg->method].reason;
+    if (cfg->method != RTAP_SEND_AUTO) {
+        t->queue = asked[cfg->method];
+        t->reason = "asked for";
+    } else if (!t->bypass && cfg->vnet_hdr != 0 && rtap_netif_feature(t->fd, t->ifname, "tx-udp-segmentation") == 0) {
+        t->exact = true;
+        t->queue = &rtap_queue_gso;
+        t->reason = "auto: UDP of one flow that the kernel can cut apart exactly goes as one, all else by sendmmsg";
+    } else {
+        t->queue = &rtap_queue_mmsg;
+        t->reason = t->bypass ? "auto: sendmmsg, the quickest way past the queueing discipline"
+                              : "auto: sendmmsg, the quickest way to a device that hands super-frames on as they are";
+    }
+    if (t->queue == &rtap_queue_gso && t->bypass)
+        return rtap_sink_fail(&t->sink, -EINVAL,
+                              "%s: method \"gso\" goes through the queueing discipline, where the kernel cuts super-frames "
+                              "apart: not with qdisc_bypass",
+                              t->sink.name);
     t->vnet = t->queue == &rtap_queue_gso || (cfg->vnet_hdr != 0 && t->queue != &rtap_queue_ring);
     t->size = cfg->frame_size ? (uint32_t)cfg->frame_size : t->mtu + t->header + 4;
-    t->count = cfg->frame_count ? (uint32_t)cfg->frame_count : t->queue == &rtap_queue_gso ? 64 : 256;
+    t->count = cfg->frame_count ? (uint32_t)cfg->frame_count : t->queue == &rtap_queue_gso ? 128 : 256;
     if (!cfg->frame_count && (uint64_t)t->count * t->size > most)
         t->count = most / t->size > 1 ? (uint32_t)(most / t->size) : 1;
+    return 0;
 }
 
 int rtap_sender_open(struct rtap_sink **out, const struct rtap_sender_config *cfg, char *err, size_t errlen)
 {
     struct sockaddr_ll to = {.sll_family = AF_PACKET};
     struct rtap_device d = {0};
+    struct rtap_netif n = {.tx_dropped = 0};
     struct rtap_sender *t;
     int r = rtap_device_find(&d, cfg->ifname, cfg->netns, err, errlen);
 
@@ -531,11 +585,12 @@ int rtap_sender_open(struct rtap_sink **out, const struct rtap_sender_config *cf
     r = t->link_fd;
     if (r < 0)
         goto fail;
-    choose(t, cfg);
     t->bypass = cfg->qdisc_bypass;
-    r = t->bypass ? set_option(t, PACKET_QDISC_BYPASS, "PACKET_QDISC_BYPASS") : 0;
-    if (r == 0 && t->vnet)
-        r = set_option(t, PACKET_VNET_HDR, "PACKET_VNET_HDR");
+    r = choose(t, cfg);
+    if (r == 0 && t->bypass)
+        r = set_option(t, PACKET_QDISC_BYPASS, 1, "PACKET_QDISC_BYPASS");
+    if (r == 0 && t->queue == &rtap_queue_gso)
+        r = set_option(t, PACKET_VNET_HDR, 1, "PACKET_VNET_HDR");
     if (r == 0)
         r = t->queue->open(t);
     to.sll_ifindex = d.ifindex;
@@ -545,6 +600,8 @@ int rtap_sender_open(struct rtap_sink **out, const struct rtap_sender_config *cf
         snprintf(err, errlen, "%s", t->sink.error);
         goto fail;
     }
+    look(t, &n);
+    t->dropped = n.tx_dropped;
     r = read_flags(t);
     t->running = t->bypass || (r >= 0 && r & IFF_RUNNING);
     *out = &t->sink;

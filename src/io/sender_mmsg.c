@@ -1,8 +1,7 @@
 /*
- * Queueing in memory of our own, passed on by sendmmsg(2): methods "mmsg" and "gso". With PACKET_VNET_HDR a struct
- * virtio_net_hdr stands in front of each frame; without it is left out.
+ * Queueing in memory of our own, passed on by sendmmsg(2): methods "mmsg" and "gso".
  *
- * "gso": a slot is a super-frame. The one before head is open as long as it takes frames; push_out closes it.
+ * "gso": a struct virtio_net_hdr stands in front of each frame (PACKET_VNET_HDR). A slot is a super-frame. The one before head is open as long as it takes frames; push_out closes it.
  */
 #include "sender_queue.h"
 
@@ -13,6 +12,8 @@
 
 #define FRAME_OFFSET 16u /* in a slot; the header is right before it */
 #define SUPER_SIZE (65535u + 22)
+#define MISSES 16
+#define PASS_OVER 1000
 _Static_assert(sizeof(struct virtio_net_hdr) <= FRAME_OFFSET, "it stands in front of the frame");
 
 static uint8_t *frame_of(const struct rtap_sender *t, uint64_t slot)
@@ -28,7 +29,7 @@ static struct virtio_net_hdr *vnet_of(const struct rtap_sender *t, uint64_t slot
 static int mmsg_open(struct rtap_sender *t)
 {
     bool gso = t->queue == &rtap_queue_gso;
-    uint32_t front = t->vnet ? sizeof(struct virtio_net_hdr) : 0;
+    uint32_t front = gso ? sizeof(struct virtio_net_hdr) : 0;
 
     t->stride = (FRAME_OFFSET + (gso ? SUPER_SIZE : t->size) + 63) & ~(size_t)63;
     t->memory_size = t->stride * t->count;
@@ -59,7 +60,7 @@ static uint8_t *mmsg_room(struct rtap_sender *t)
 static void set_length(struct rtap_sender *t, uint64_t slot, uint32_t len)
 {
     t->lengths[slot % t->count] = len;
-    t->iovecs[slot % t->count].iov_len = len + (t->vnet ? sizeof(struct virtio_net_hdr) : 0);
+    t->iovecs[slot % t->count].iov_len = len + (t->gso ? sizeof(struct virtio_net_hdr) : 0);
 }
 
 static void mmsg_push(struct rtap_sender *t, uint32_t len)
@@ -122,7 +123,6 @@ static void mmsg_close(struct rtap_sender *t)
 
 const struct rtap_queue_ops rtap_queue_mmsg = {
     .method = "mmsg",
-    .batch = RTAP_BATCH,
     .open = mmsg_open,
     .room = mmsg_room,
     .push = mmsg_push,
@@ -140,23 +140,39 @@ static struct rtap_gso *gso_of(const struct rtap_sender *t, uint64_t slot)
     return &t->gso[slot % t->count];
 }
 
+/* Is the slot before head waiting for more? */
+static bool is_open(const struct rtap_sender *t)
+{
+    return t->head > t->tail && !gso_of(t, t->head - 1)->closed;
+}
+
 static uint8_t *gso_room(struct rtap_sender *t)
 {
-    return t->head - t->tail < t->count ? t->scratch : NULL;
+    if (t->head - t->tail == t->count)
+        return NULL;
+    return is_open(t) ? t->scratch : frame_of(t, t->head);
 }
 
-static bool add_to(struct rtap_sender *t, uint64_t slot, uint32_t len)
-{
-    return rtap_gso_add(gso_of(t, slot), frame_of(t, slot), SUPER_SIZE, t->scratch, len, t->sink.linktype);
-}
-
+/* Frames of many flows never fit: after some in a row a number of others is not even tried. */
 static void gso_push(struct rtap_sender *t, uint32_t len)
 {
+    struct rtap_gso *next = gso_of(t, t->head);
+
     t->frames++;
-    if (t->head > t->tail && add_to(t, t->head - 1, len))
-        return;
-    gso_of(t, t->head)->segments = 0;
-    add_to(t, t->head, len);
+    if (is_open(t)) {
+        if (rtap_gso_add(gso_of(t, t->head - 1), frame_of(t, t->head - 1), SUPER_SIZE, t->scratch, len,
+                         t->sink.linktype, t->exact)) {
+            t->misses = 0;
+            return;
+        }
+        memcpy(frame_of(t, t->head), t->scratch, len);
+        t->misses += t->misses < MISSES;
+        if (t->misses == MISSES)
+            t->pass_over = PASS_OVER;
+    }
+    if (t->pass_over > 0 && --t->pass_over == 0)
+        t->misses = 0;
+    rtap_gso_begin(next, frame_of(t, t->head), len, t->sink.linktype, t->pass_over == 0);
     t->head++;
 }
 
@@ -216,7 +232,6 @@ static const uint8_t *gso_at(struct rtap_sender *t, uint64_t slot, uint32_t *len
 
 const struct rtap_queue_ops rtap_queue_gso = {
     .method = "gso",
-    .batch = RTAP_SUPER_BATCH,
     .open = mmsg_open,
     .room = gso_room,
     .push = gso_push,

@@ -13,14 +13,13 @@
 #include "sender.h"
 #include <sys/socket.h>
 
-#define RTAP_BATCH 64u /* frames of one call */
-#define RTAP_SUPER_BATCH 8u
+#define RTAP_BATCH 64u          /* slots of one call */
+#define RTAP_BATCH_FRAMES 1024u /* frames in them that are not kept waiting for more */
 
 struct rtap_sender;
 
 struct rtap_queue_ops { /* how slots get to the kernel */
     const char *method;
-    unsigned batch; /* slots that are gathered before they are passed on */
     /* The memory of count slots for frames of `size` bytes. 0, -errno with the sentence in sink.error. */
     int (*open)(struct rtap_sender *t);
     /* Room for a frame of `size` bytes at head, or NULL: the slot is still in use. */
@@ -59,7 +58,9 @@ struct rtap_sender {
     struct iovec *iovecs;
     uint32_t *lengths;
     struct rtap_gso *gso; /* gso: of each slot */
-    uint8_t *scratch;     /* gso: the frame that is reserved */
+    uint8_t *scratch;     /* gso: the frame that is reserved, while the slot before head is open */
+    bool exact;           /* gso: what is cut apart has to be what was put together */
+    unsigned misses, pass_over;
     size_t stride;        /* bytes from slot to slot */
     struct rtap_sink_stats st;
     const char *reason;

@@ -158,7 +158,6 @@ static void ring_close(struct rtap_sender *t)
 
 const struct rtap_queue_ops rtap_queue_ring = {
     .method = "ring",
-    .batch = RTAP_BATCH,
     .open = ring_open,
     .room = ring_room,
     .push = ring_push,

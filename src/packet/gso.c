@@ -101,27 +101,24 @@ static bool same_flow(const uint8_t *a, const uint8_t *b, const struct rtap_flow
                        memcmp(x + 14, y + 14, 2) == 0 && memcmp(x + 18, y + 18, f->payload - f->transport - 18) == 0);
 }
 
-static void begin(struct rtap_gso *g, uint8_t *data, const uint8_t *frame, uint32_t len, uint16_t linktype)
+void rtap_gso_begin(struct rtap_gso *g, const uint8_t *data, uint32_t len, uint16_t linktype, bool share)
 {
-    g->alone = !rtap_flow_find(frame, len, linktype, &g->flow) || !can_share(frame, len, &g->flow);
-    g->size = g->alone ? 0 : g->flow.end - g->flow.payload;
+    share = share && rtap_flow_find(data, len, linktype, &g->flow) && can_share(data, len, &g->flow);
+    g->size = share ? g->flow.end - g->flow.payload : 0;
     g->length = len;
     g->segments = 1;
-    g->closed = g->alone || (g->flow.tcp && frame[g->flow.transport + 13] & TCP_PSH);
-    memcpy(data, frame, len);
+    g->closed = !share || (g->flow.tcp && data[g->flow.transport + 13] & TCP_PSH);
 }
 
 bool rtap_gso_add(struct rtap_gso *g, uint8_t *data, uint32_t room, const uint8_t *frame, uint32_t len,
-                  uint16_t linktype)
+                  uint16_t linktype, bool exact)
 {
     struct rtap_flow f;
     uint32_t size;
+    bool more = !g->closed && len > g->flow.payload && !(exact && g->flow.tcp);
 
-    if (g->segments == 0) {
-        begin(g, data, frame, len, linktype);
-        return true;
-    }
-    if (g->closed || len <= g->flow.payload)
+    g->closed = true; /* unless this one gets in */
+    if (!more)
         return false;
     size = len - g->flow.payload;
     if (size > g->size || g->length + size > room || g->length + size - g->flow.ip > 65535 ||
@@ -129,6 +126,9 @@ bool rtap_gso_add(struct rtap_gso *g, uint8_t *data, uint32_t room, const uint8_
         f.v6 != g->flow.v6 || f.tcp != g->flow.tcp || !can_share(frame, len, &f) || !same_flow(data, frame, &f))
         return false;
     if (f.tcp && rtap_be32(frame + f.transport + 4) != rtap_be32(data + f.transport + 4) + (g->length - f.payload))
+        return false;
+    if (exact && !f.v6 &&
+        rtap_be16(frame + f.ip + 4) != (uint16_t)(rtap_be16(data + f.ip + 4) + g->segments))
         return false;
     memcpy(data + g->length, frame + f.payload, size);
     g->length += size;
