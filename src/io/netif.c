@@ -170,7 +170,15 @@ static int ask(int fd, const char *name, void *what)
     return ioctl(fd, SIOCETHTOOL, &ifr) < 0 ? -errno : 0;
 }
 
-int rtap_netif_feature(int fd, const char *name, const char *feature)
+static int8_t ask_value(int fd, const char *name, uint32_t cmd)
+{
+    struct ethtool_value v = {.cmd = cmd};
+
+    return ask(fd, name, &v) == 0 ? v.data != 0 : -1;
+}
+
+/* Is that feature of the device on? -1: unknown. */
+static int feature_is_on(int fd, const char *name, const char *feature)
 {
     struct {
         struct ethtool_sset_info head;
@@ -204,11 +212,9 @@ int rtap_netif_feature(int fd, const char *name, const char *feature)
     return is;
 }
 
-static int8_t ask_value(int fd, const char *name, uint32_t cmd)
+bool rtap_netif_cuts(int fd, const char *name)
 {
-    struct ethtool_value v = {.cmd = cmd};
-
-    return ask(fd, name, &v) == 0 ? v.data != 0 : -1;
+    return feature_is_on(fd, name, "tx-udp-segmentation") == 0 && ask_value(fd, name, ETHTOOL_GTXCSUM) == 0;
 }
 
 static void ask_offloads(int fd, const char *name, struct rtap_netif_detail *d)

@@ -20,8 +20,9 @@ struct rtap_netif {
  * many there are, or -errno with the sentence in err. */
 int rtap_netif_list(const char *netns, struct rtap_netif *list, unsigned size, char *err, size_t errlen);
 
-/* Is that feature of the device ("tx-udp-segmentation") on? -1: unknown. fd: any socket of its namespace. */
-int rtap_netif_feature(int fd, const char *name, const char *feature);
+/* Does the kernel cut super-frames of UDP apart and work out their checksums before the device has them? Else the device
+ * does, or hands them on as they are. fd: any socket of its namespace. */
+bool rtap_netif_cuts(int fd, const char *name);
 /* One of them by its number, over a NETLINK_ROUTE socket of its namespace. 0; -ENODEV: it is gone; -errno. */
 int rtap_netif_get(int fd, int ifindex, struct rtap_netif *n);
 

@@ -369,7 +369,7 @@ static int sender_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
     uint8_t *data;
     int r;
 
-    if (pkt->linktype != k->linktype) {
+    if (!rtap_sink_takes(k, pkt->linktype)) {
         rtap_sink_fail(k, -EINVAL, "%s: a packet of link type %u can't be sent on it, only of %u", k->name,
                        pkt->linktype, k->linktype);
         return refuse(t, RTAP_INVALID, -EINVAL, 1);
@@ -522,14 +522,14 @@ static int choose(struct rtap_sender *t, const struct rtap_sender_config *cfg)
     if (cfg->method != RTAP_SEND_AUTO) {
         t->queue = asked[cfg->method];
         t->reason = "asked for";
-    } else if (!t->bypass && cfg->vnet_hdr != 0 && rtap_netif_feature(t->fd, t->ifname, "tx-udp-segmentation") == 0) {
+    } else if (!t->bypass && cfg->vnet_hdr != 0 && rtap_netif_cuts(t->fd, t->ifname)) {
         t->exact = true;
         t->queue = &rtap_queue_gso;
         t->reason = "auto: UDP of one flow that the kernel can cut apart exactly goes as one, all else by sendmmsg";
     } else {
         t->queue = &rtap_queue_mmsg;
         t->reason = t->bypass ? "auto: sendmmsg, the quickest way past the queueing discipline"
-                              : "auto: sendmmsg, the quickest way to a device that hands super-frames on as they are";
+                              : "auto: sendmmsg, the quickest way to a device that takes super-frames or checksums over";
     }
     if (t->queue == &rtap_queue_gso && t->bypass)
         return rtap_sink_fail(&t->sink, -EINVAL,

@@ -86,6 +86,13 @@ struct rtap_sink {
     char error[512];
 };
 
+/* May a packet of that link type be sent by a live sink? */
+static inline bool rtap_sink_takes(const struct rtap_sink *k, uint16_t linktype)
+{
+    return linktype == k->linktype || (k->linktype == RTAP_LINKTYPE_RAW &&
+                                       (linktype == RTAP_LINKTYPE_IPV4 || linktype == RTAP_LINKTYPE_IPV6));
+}
+
 /* Give one packet to the sink, which is done with its bytes on return. */
 int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt);
 extern const char *const rtap_cause_names[RTAP_CAUSES]; /* as stats() has them */

@@ -220,7 +220,7 @@ static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
 
         lua_rawgeti(L, templates, i);
         t = rtap_lua_check(L, lua_gettop(L), S->mt_template, "template");
-        if (t->t.pkt.linktype != r->run.u->linktype)
+        if (r->run.u->sink && !rtap_sink_takes(r->run.u->sink, t->t.pkt.linktype))
             luaL_error(L, "blast: a packet of link type %d can't be sent here, only of %d", t->t.pkt.linktype,
                        r->run.u->linktype);
         b->templates[i - 1] = &t->t;

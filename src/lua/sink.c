@@ -40,7 +40,8 @@ int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u,
 
     if (u->loops)
         luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their place");
-    if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY || pkt->linktype != u->sink->linktype)
+    if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY ||
+        !rtap_sink_takes(u->sink, pkt->linktype) || pkt->caplen < pkt->len)
         return rtap_sink_send(u->sink, pkt);
     rtap_lua_engine(L, S); /* may run Lua */
     rtap_layout_find(rtap_lua_layers(L, S, idx), &lo);

@@ -370,7 +370,8 @@ static void push_wire(lua_State *L, const struct rtap_engine *e, const struct rt
         lua_pushvalue(L, name);
     lua_pushinteger(L, (lua_Integer)p->pl.bits);
     lua_pushvalue(L, value);
-    lua_call(L, 4, 1);
+    if (lua_pcall(L, 4, 1, 0) != LUA_OK) /* with the place of the assignment */
+        luaL_error(L, "%s", lua_tostring(L, -1));
 }
 
 int rtap_lua_write_field(lua_State *L, struct rtap_lua *S)
@@ -455,7 +456,7 @@ static int write_set(lua_State *L)
         rtap_lua_to_template(L, S, 2, pkt->linktype);
     from = lua_touserdata(L, -1);
     pkt = target(L, S, 1); /* again: see above */
-    if (from->t.pkt.linktype != pkt->linktype)
+    if (!rtap_sink_takes(fr->owner->sink, from->t.pkt.linktype))
         return luaL_error(L, "set: a packet of link type %d can't be sent here, only of %d", from->t.pkt.linktype,
                           pkt->linktype);
     if (from->t.pkt.caplen > fr->room)

@@ -211,22 +211,48 @@ static void flip(const struct rtap_place *pl, uint8_t *data)
     }
 }
 
-bool rtap_place_is_structural(const struct rtap_layers *ls, const struct rtap_layout *lo, const struct rtap_place *pl,
-                              uint8_t *data)
+/* Is the packet laid out otherwise with these bytes? */
+static bool lies_otherwise(const struct rtap_layers *ls, const struct rtap_layout *lo, const uint8_t *data)
 {
     struct rtap_pkt pkt = *ls->pkt;
     struct rtap_layers others;
     struct rtap_layout other;
-    bool changes;
 
     pkt.data = data;
-    flip(pl, data);
     rtap_layers_start(&others, ls->engine, &pkt, NULL);
     rtap_layout_find(&others, &other);
+    if (other.count != lo->count)
+        return true;
+    for (unsigned i = 0; i < lo->count; i++)
+        if (!same(&lo->sums[i], &other.sums[i]))
+            return true;
+    return false;
+}
+
+/* All values can't be tried: its opposite, and smaller ones, since a length that is too large is often cut. */
+bool rtap_place_is_structural(const struct rtap_layers *ls, const struct rtap_layout *lo, const struct rtap_place *pl,
+                              uint8_t *data)
+{
+    static const struct rtap_layout none = {0};
+    struct rtap_place bare = *pl;
+    uint64_t was, tries[3];
+    bool changes;
+
+    bare.count = 0; /* without the checksums */
     flip(pl, data);
-    changes = other.count != lo->count;
-    for (unsigned i = 0; i < lo->count && !changes; i++)
-        changes = !same(&lo->sums[i], &other.sums[i]);
+    changes = lies_otherwise(ls, lo, data);
+    flip(pl, data);
+    if (changes || pl->bits > 64)
+        return changes;
+    was = rtap_place_get(pl, data);
+    tries[0] = was - 1;
+    tries[1] = was / 2;
+    tries[2] = 0;
+    for (unsigned i = 0; i < 3 && !changes; i++) {
+        rtap_place_put(&none, &bare, data, tries[i]);
+        changes = lies_otherwise(ls, lo, data);
+    }
+    rtap_place_put(&none, &bare, data, was);
     return changes;
 }
 
