@@ -57,7 +57,7 @@ static unsigned batch(const struct rtap_blast *b, double now)
 {
     uint32_t len = b->templates[b->made % b->template_count]->pkt.caplen;
     uint64_t left = b->count - b->made;
-    double each = interval(b, len), n;
+    double each = interval(b, len), end = (double)b->duration, n;
 
     if (!is_paced(b)) {
         n = b->burst ? b->burst : MOST;
@@ -65,6 +65,8 @@ static unsigned batch(const struct rtap_blast *b, double now)
         n = b->burst ? b->burst : BURST_TIME / each;
         if (now > b->due && (now - b->due) / each + 1 > n) /* late: catch up */
             n = (now - b->due) / each + 1;
+        if (n > (end - b->due) / each) /* none that is due when all is over */
+            n = (end - b->due) / each;
     }
     n = n < 1 ? 1 : n > (double)MOST ? (double)MOST : n;
     return (uint64_t)n < left ? (unsigned)n : (unsigned)left;

@@ -7,8 +7,10 @@
 #include "netns.h"
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <linux/gen_stats.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
@@ -83,6 +85,22 @@ static void read_link(struct rtap_netif *n, const struct nlmsghdr *h)
     }
 }
 
+/* One request and its one answer, which is left in buf. 0 or -errno. */
+static int ask_netlink(int fd, const void *request, size_t size, void *buf, size_t room)
+{
+    const struct nlmsghdr *h = buf;
+    ssize_t got;
+
+    if (send(fd, request, size, 0) < 0)
+        return -errno;
+    got = recv(fd, buf, room, MSG_DONTWAIT); /* the kernel answers before send() returns, or not at all */
+    if (got < 0)
+        return -errno;
+    if (!NLMSG_OK(h, (unsigned)got))
+        return -EIO;
+    return h->nlmsg_type == NLMSG_ERROR ? ((const struct nlmsgerr *)NLMSG_DATA(h))->error : 0;
+}
+
 int rtap_netif_get(int fd, int ifindex, struct rtap_netif *n)
 {
     struct {
@@ -93,21 +111,69 @@ int rtap_netif_get(int fd, int ifindex, struct rtap_netif *n)
         .m = {.ifi_family = AF_UNSPEC, .ifi_index = ifindex},
     };
     _Alignas(struct nlmsghdr) char buf[32768];
-    const struct nlmsghdr *h = (struct nlmsghdr *)buf;
-    ssize_t got;
+    int r = ask_netlink(fd, &request, sizeof(request), buf, sizeof(buf));
 
-    if (send(fd, &request, sizeof(request), 0) < 0)
-        return -errno;
-    do {
-        got = recv(fd, buf, sizeof(buf), 0);
-    } while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return -errno;
-    if (!NLMSG_OK(h, (unsigned)got))
+    if (r == 0)
+        read_link(n, (struct nlmsghdr *)buf);
+    return r;
+}
+
+/* The attribute of that type among those from a on, or NULL. */
+static const struct rtattr *find_attribute(const struct rtattr *a, int left, unsigned type)
+{
+    for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
+        if ((a->rta_type & NLA_TYPE_MASK) == type)
+            return a;
+    return NULL;
+}
+
+int rtap_netif_tx_dropped(int fd, int ifindex, uint64_t *dropped)
+{
+    struct {
+        struct nlmsghdr h;
+        struct if_stats_msg m;
+    } request = {
+        .h = {.nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETSTATS, .nlmsg_flags = NLM_F_REQUEST},
+        .m = {.ifindex = (uint32_t)ifindex, .filter_mask = IFLA_STATS_FILTER_BIT(IFLA_STATS_LINK_64)},
+    };
+    _Alignas(struct nlmsghdr) char buf[4096];
+    const struct nlmsghdr *h = (struct nlmsghdr *)buf;
+    int r = ask_netlink(fd, &request, sizeof(request), buf, sizeof(buf));
+    const struct rtattr *a;
+
+    if (r < 0)
+        return r;
+    a = find_attribute((const struct rtattr *)((char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(request.m))),
+                       (int)(h->nlmsg_len - NLMSG_SPACE(sizeof(request.m))), IFLA_STATS_LINK_64);
+    if (!a || RTA_PAYLOAD(a) < offsetof(struct rtnl_link_stats64, tx_dropped) + sizeof(*dropped))
         return -EIO;
-    if (h->nlmsg_type == NLMSG_ERROR)
-        return ((const struct nlmsgerr *)NLMSG_DATA(h))->error;
-    read_link(n, h);
+    memcpy(dropped, (const char *)RTA_DATA(a) + offsetof(struct rtnl_link_stats64, tx_dropped), sizeof(*dropped));
+    return 0;
+}
+
+int rtap_netif_qdisc_drops(int fd, int ifindex, uint64_t *drops)
+{
+    struct {
+        struct nlmsghdr h;
+        struct tcmsg m;
+    } request = {
+        .h = {.nlmsg_len = sizeof(request), .nlmsg_type = RTM_GETQDISC, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ECHO},
+        .m = {.tcm_family = AF_UNSPEC, .tcm_ifindex = ifindex, .tcm_parent = TC_H_ROOT},
+    };
+    _Alignas(struct nlmsghdr) char buf[32768];
+    const struct nlmsghdr *h = (struct nlmsghdr *)buf;
+    struct gnet_stats_queue queue;
+    const struct rtattr *a;
+
+    if (ask_netlink(fd, &request, sizeof(request), buf, sizeof(buf)) < 0 || h->nlmsg_type != RTM_NEWQDISC)
+        return -ENOENT;
+    a = find_attribute(TCA_RTA((struct tcmsg *)NLMSG_DATA(h)), (int)TCA_PAYLOAD(h), TCA_STATS2);
+    if (a)
+        a = find_attribute(RTA_DATA(a), (int)RTA_PAYLOAD(a), TCA_STATS_QUEUE);
+    if (!a || RTA_PAYLOAD(a) < sizeof(queue))
+        return -ENOENT;
+    memcpy(&queue, RTA_DATA(a), sizeof(queue));
+    *drops = queue.drops;
     return 0;
 }
 

@@ -20,6 +20,10 @@ struct rtap_netif {
  * many there are, or -errno with the sentence in err. */
 int rtap_netif_list(const char *netns, struct rtap_netif *list, unsigned size, char *err, size_t errlen);
 
+/* Packets to be sent that the device has dropped, and that its root queueing discipline has; over the same socket. 0 or
+ * -errno (-ENOENT: it has no queueing discipline that counts). */
+int rtap_netif_tx_dropped(int fd, int ifindex, uint64_t *dropped);
+int rtap_netif_qdisc_drops(int fd, int ifindex, uint64_t *drops);
 /* Does the kernel cut super-frames of UDP apart and work out their checksums before the device has them? Else the device
  * does, or hands them on as they are. fd: any socket of its namespace. */
 bool rtap_netif_cuts(int fd, const char *name);

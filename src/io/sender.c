@@ -27,6 +27,7 @@
 #define LINK_PAUSE 5000000 /* ns between looks at a link that is down */
 #define FIRST_BACKOFF 50000
 #define LONGEST_BACKOFF 1000000
+#define QDISC_LOOKS 64 /* calls between looks for a queueing discipline */
 #define CLOSING_TIME 200000000 /* ns that close() gives what is queued */
 
 static struct rtap_sender *sender_of(struct rtap_sink *k)
@@ -103,22 +104,33 @@ static int check_link(struct rtap_sender *t)
     return n.flags & IFF_LOWER_UP ? 0 : blocked(t, RTAP_NO_CARRIER);
 }
 
+/* What the queueing discipline has dropped since it was asked last: of a super-frame it may drop some segments and call
+ * that a success. Where there is none it is looked for now and then. */
+static uint64_t new_drops(struct rtap_sender *t)
+{
+    uint64_t before = t->drops;
+
+    if (t->queue != &rtap_queue_gso || (t->no_qdisc && t->st.calls % QDISC_LOOKS))
+        return 0;
+    t->no_qdisc = rtap_netif_qdisc_drops(t->link_fd, t->ifindex, &t->drops) < 0;
+    return !t->no_qdisc && t->drops > before ? t->drops - before : 0;
+}
+
 /* After a call that took `frames` frames of `bytes` of which some may have vanished. */
 static void account_for_loss(struct rtap_sender *t, uint64_t frames, uint64_t bytes, enum rtap_cause why)
 {
-    struct rtap_netif n;
-    uint64_t lost;
+    uint64_t before = t->dropped, lost = new_drops(t);
 
-    if (look(t, &n) < 0)
-        return;
-    lost = n.tx_dropped - t->dropped;
-    t->dropped = n.tx_dropped;
+    if (rtap_netif_tx_dropped(t->link_fd, t->ifindex, &t->dropped) == 0)
+        lost += t->dropped - before;
     if (lost > frames)
         lost = frames;
     t->st.sent -= lost;
     t->st.bytes -= bytes / frames * lost;
     t->st.refused[why] += lost;
     t->sink.refusals += lost;
+    if (lost && why == RTAP_NO_BUFFER)
+        t->pass_over = RTAP_PASS_OVER; /* of single frames it is told when there is no room */
 }
 
 /* Of the segments of a super-frame one may be lost while the others are sent, and nothing tells but the device's count.
@@ -209,6 +221,7 @@ static int meaning(struct rtap_sender *t, int err)
             return link_is_gone(t);
         if (r == 0)
             t->dropped = n.tx_dropped;
+        new_drops(t);
         if (err == ENETDOWN)
             return blocked(t, RTAP_LINK_DOWN);
         if (r == 0 && err == ENOBUFS && t->tail < t->head) {
@@ -602,6 +615,7 @@ int rtap_sender_open(struct rtap_sink **out, const struct rtap_sender_config *cf
     }
     look(t, &n);
     t->dropped = n.tx_dropped;
+    new_drops(t);
     r = read_flags(t);
     t->running = t->bypass || (r >= 0 && r & IFF_RUNNING);
     *out = &t->sink;

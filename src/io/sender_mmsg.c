@@ -13,7 +13,6 @@
 #define FRAME_OFFSET 16u /* in a slot; the header is right before it */
 #define SUPER_SIZE (65535u + 22)
 #define MISSES 16
-#define PASS_OVER 1000
 _Static_assert(sizeof(struct virtio_net_hdr) <= FRAME_OFFSET, "it stands in front of the frame");
 
 static uint8_t *frame_of(const struct rtap_sender *t, uint64_t slot)
@@ -168,7 +167,7 @@ static void gso_push(struct rtap_sender *t, uint32_t len)
         memcpy(frame_of(t, t->head), t->scratch, len);
         t->misses += t->misses < MISSES;
         if (t->misses == MISSES)
-            t->pass_over = PASS_OVER;
+            t->pass_over = RTAP_PASS_OVER;
     }
     if (t->pass_over > 0 && --t->pass_over == 0)
         t->misses = 0;
@@ -188,10 +187,16 @@ static int gso_push_out(struct rtap_sender *t)
     uint64_t n = t->head - t->tail, frames = 0;
     int r;
 
+    /* A super-frame goes alone, so that what is lost of it can be told; single frames as many as there are in a row. */
+    if (gso_of(t, t->tail)->segments > 1)
+        n = 1;
     if (n > t->count - at)
         n = t->count - at;
     if (n > RTAP_BATCH)
         n = RTAP_BATCH;
+    for (uint64_t i = 1; i < n; i++)
+        if (gso_of(t, t->tail + i)->segments > 1)
+            n = i;
     for (uint64_t i = t->tail; i < t->tail + n; i++) {
         struct rtap_gso *g = gso_of(t, i);
 

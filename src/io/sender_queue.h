@@ -48,6 +48,8 @@ struct rtap_sender {
     bool ethernet, vnet, bypass, gone;
     bool running;     /* IFF_RUNNING after the last call */
     uint64_t dropped; /* the device's tx_dropped when it was last read */
+    uint64_t drops;   /* gso: its queueing discipline's */
+    bool no_qdisc;    /* gso: there is none that counts */
     int64_t backoff;  /* ns */
 
     uint8_t *memory;
@@ -60,11 +62,13 @@ struct rtap_sender {
     struct rtap_gso *gso; /* gso: of each slot */
     uint8_t *scratch;     /* gso: the frame that is reserved, while the slot before head is open */
     bool exact;           /* gso: what is cut apart has to be what was put together */
-    unsigned misses, pass_over;
+    unsigned misses, pass_over; /* gso: frames in a row that did not fit; frames that are not tried */
     size_t stride;        /* bytes from slot to slot */
     struct rtap_sink_stats st;
     const char *reason;
 };
+
+#define RTAP_PASS_OVER 1000
 
 extern const struct rtap_queue_ops rtap_queue_mmsg, rtap_queue_ring, rtap_queue_gso;
 
