@@ -20,6 +20,9 @@ local TRUNCATED, QUOTED, FRAGMENT = 1, 16, 32 -- flags of layers, src/packet/eng
 ---@param pkt ringtap.packet
 function M.edit(pkt)
     local packet = pkt:copy()
+    if packet.checksum == "not_ready" then -- left to the hardware when it was captured: good now, so that it can follow
+        packet = core.template(packet):copy()
+    end
     local state = { layers = {}, packet = packet, linktype = packet.linktype, time = packet.time, tail = "" }
     if packet.len > packet.caplen then
         state.more = packet.len - packet.caplen

@@ -1,6 +1,7 @@
 /*
  * flow tcp SOURCE DESTINATION PORT BYTES     a TCP stream; prints the bytes sent once the other side has taken them
- * flow take ADDRESS PORT                     the other side, for one connection; prints the bytes that came
+ * flow take ADDRESS PORT                     the other side, for one connection; prints the bytes that came, all of
+ *                                            which were what they should be
  * flow segment SOURCE DESTINATION PORT SIZE COUNT   one sendmsg() of COUNT * SIZE bytes with UDP_SEGMENT; prints 1
  *
  * Byte i of a stream, and of a datagram, is i modulo 251.
@@ -83,8 +84,15 @@ static int take(const char *address, const char *port)
     }
     fprintf(stderr, "listening\n");
     c = accept(fd, NULL, NULL);
-    while ((r = read(c, to, sizeof(to))) > 0)
+    while ((r = read(c, to, sizeof(to))) > 0) {
+        for (ssize_t i = 0; i < r; i++) {
+            if (to[i] != (char)((done + (size_t)i) % 251)) {
+                fprintf(stderr, "flow: byte %zu is wrong\n", done + (size_t)i);
+                return 1;
+            }
+        }
         done += (size_t)r;
+    }
     close(c);
     printf("%zu\n", done);
     return 0;

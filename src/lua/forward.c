@@ -232,7 +232,7 @@ static int forward(lua_State *L)
     struct rtap_lua_loop *lp;
     struct forward *f;
     lua_Integer n = 0;
-    bool has_fn = !lua_isnoneornil(L, 3), bridge;
+    bool has_fn = !lua_isnoneornil(L, 3), live, bridge;
     int r = 0, at;
 
     rtap_lua_check_source(L, S, 1);
@@ -259,7 +259,8 @@ static int forward(lua_State *L)
     lp->context = f;
     lp->between = forward_between;
     lp->wake_fd = forward_wake_fd;
-    bridge = o.direction == 0 && f->to->sink->live && lp->source->ops->live;
+    live = lp->source->ops->live;
+    bridge = o.direction == 0 && f->to->sink->live && live;
     while (rtap_lua_loop_step(L, lp, at)) {
         int what = at + 1;
 
@@ -287,6 +288,8 @@ static int forward(lua_State *L)
     rtap_lua_check_sink(L, S, 2);
     if (r == 0 && !f->stopped)
         r = f->to->sink->live ? rtap_lua_sink_push_out(L, f->to, f->patience) : forward_kick(L, lp);
+    if (r == -EAGAIN && live) /* the queue keeps it */
+        r = 0;
     if (r < 0 && r != -EINTR)
         return rtap_lua_fail(L, r, f->to->sink->error);
     lua_pushinteger(L, n);

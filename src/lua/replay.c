@@ -169,20 +169,7 @@ static void schedule(struct replay *r, const struct rtap_pkt *pkt)
 /* fn(template) at 3: what goes out instead is at `what` then; false: nothing. */
 static bool ask(lua_State *L, struct rtap_lua *S, int what)
 {
-    struct rtap_lua_template *t;
-    struct rtap_pkt *to;
-    const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, what);
-
-    t = rtap_lua_to_template(L, S, what, 0);
-    to = &t->t.pkt;
-    pkt = rtap_lua_check_pkt(L, S, what);
-    to->time = pkt->time;
-    to->len = pkt->len;
-    to->status = pkt->status;
-    to->gso_size = pkt->gso_size;
-    to->gso_type = pkt->gso_type;
-    to->csum_start = pkt->csum_start;
-    to->csum_offset = pkt->csum_offset;
+    rtap_lua_to_template(L, S, what, 0);
     lua_replace(L, what);
     lua_pushvalue(L, 3);
     lua_pushvalue(L, what);
@@ -226,11 +213,17 @@ static int put(lua_State *L, struct rtap_lua *S, struct replay *r, int what)
     return err;
 }
 
+/* What is queued goes out as far as it can now. */
 static void leave(struct replay *r)
 {
+    struct rtap_sink *k = r->run.u->sink;
+
     rtap_pace_end(&r->pacer);
-    if (r->run.u->sink)
-        r->run.u->sink->busy = false;
+    if (!k)
+        return;
+    k->busy = false;
+    if (k->live)
+        r->run.u->queued = k->ops->kick(k) == -EAGAIN;
 }
 
 /* However run:pass is left. */
@@ -257,6 +250,7 @@ static int replay_pass(lua_State *L)
     lua_getiuservalue(L, 1, 2);             /* 5: SPEC */
     lp = rtap_lua_loop_new(L, S, 2, &o); /* 6 */
     lua_toclose(L, 6);
+    lp->quiet = true;
     lua_pushvalue(L, 1); /* 7 */
     lua_toclose(L, 7);
     if (!lua_isnil(L, 3))
@@ -285,6 +279,8 @@ static int replay_pass(lua_State *L)
             return luaL_error(L, "attempt to use a closed sink");
         rtap_lua_loop_breathe(L, lp);
     }
+    if (lp->failed)
+        return rtap_lua_fail(L, lp->failed, rtap_lua_check_source(L, S, 2)->source->error);
     if (err < 0)
         return rtap_lua_fail(L, err, r->run.u->sink->error);
     lua_pushstring(L, r->reason ? r->reason : lp->reason && strcmp(lp->reason, "duration") == 0 ? "duration" : "end");
@@ -308,6 +304,9 @@ static int replay_finish(lua_State *L)
         if (err == -EAGAIN)
             k->ops->drop(k, k->blocked ? k->blocked : RTAP_ABANDONED, 0);
         r->run.u->queued = false;
+    } else {
+        rtap_lua_sink_kick(L, r->run.u); /* an error is told when it is closed */
+        k = rtap_lua_check_sink(L, RTAP_STATE(L), 2)->sink;
     }
     r->run.ended = rtap_pace_now();
     rtap_lua_run_push(L, &r->run, true);

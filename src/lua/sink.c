@@ -6,6 +6,8 @@
 
 #include "engine.h"
 #include "writable.h"
+
+#include "../packet/gso.h"
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -40,6 +42,9 @@ int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u,
 
     if (u->loops)
         luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their place");
+    if (u->sink->live && pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY &&
+        rtap_lua_is_writable(L, S, idx)) /* a template: it may have been changed */
+        rtap_super_prepare(pkt, (uint8_t *)pkt->data);
     if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY ||
         !rtap_sink_takes(u->sink, pkt->linktype) || pkt->caplen < pkt->len)
         return rtap_sink_send(u->sink, pkt);

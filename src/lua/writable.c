@@ -7,6 +7,8 @@
  */
 #include "writable.h"
 
+#include "../packet/gso.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,7 @@ static void set_bytes(struct rtap_lua *S, struct rtap_lua_template *t, const voi
     memcpy((uint8_t *)t->t.pkt.data, bytes, n);
     t->t.pkt.caplen = t->t.pkt.len = (uint32_t)n;
     t->t.pkt.linktype = linktype;
+    t->t.pkt.status = 0;
     t->serial = ++S->serials;
     t->version = 0;
 }
@@ -52,6 +55,29 @@ static void builder_to_packet(lua_State *L, int idx)
     lua_pushvalue(L, idx);
     lua_call(L, 1, 1);
     lua_replace(L, idx);
+}
+
+static void keep_offload(struct rtap_lua_template *t, const struct rtap_pkt *from)
+{
+    t->t.pkt.status = from->status & (RTAP_PKT_CSUM_NOT_READY | RTAP_PKT_GSO | RTAP_PKT_VNET);
+    t->t.pkt.gso_size = from->gso_size;
+    t->t.pkt.gso_type = from->gso_type;
+    t->t.pkt.csum_start = from->csum_start;
+    t->t.pkt.csum_offset = from->csum_offset;
+}
+
+/* A template's checksums are good, so that they can be followed; those of a super-frame are its segments' affair. */
+static void complete(lua_State *L, struct rtap_lua *S, int idx)
+{
+    struct rtap_lua_template *t = lua_touserdata(L, idx);
+
+    if (t->t.pkt.status & RTAP_PKT_VNET)
+        rtap_vnet_complete(&t->t.pkt, (uint8_t *)t->t.pkt.data);
+    else
+        rtap_layout_complete(rtap_lua_layout(L, S, idx), (uint8_t *)t->t.pkt.data);
+    t->t.pkt.status = 0;
+    t->serial = ++S->serials;
+    t->version = 0;
 }
 
 struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype)
@@ -83,7 +109,12 @@ struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S,
     if (pkt->caplen != n)
         luaL_error(L, "the packet was changed while it was copied");
     set_bytes(S, t, pkt->data, n, pkt->linktype);
+    t->t.pkt.time = pkt->time;
+    t->t.pkt.len = pkt->len;
+    keep_offload(t, pkt);
     lua_replace(L, top + 1);
+    if (t->t.pkt.status & RTAP_PKT_CSUM_NOT_READY && !(t->t.pkt.status & RTAP_PKT_GSO))
+        complete(L, S, lua_gettop(L));
     return t;
 }
 

@@ -199,6 +199,15 @@ bool rtap_vnet_for(const struct rtap_pkt *pkt, uint32_t mtu, struct virtio_net_h
     return true;
 }
 
+void rtap_super_prepare(const struct rtap_pkt *pkt, uint8_t *data)
+{
+    struct rtap_flow f;
+
+    if (rtap_flow_find(data, pkt->caplen, pkt->linktype, &f))
+        rtap_put_be16(checksum_field(data, &f),
+                      (uint16_t)~rtap_csum_fold(pseudo_sum(data, &f, f.end - f.transport)));
+}
+
 void rtap_vnet_complete(const struct rtap_pkt *pkt, uint8_t *data)
 {
     uint32_t at = pkt->csum_start + (uint32_t)pkt->csum_offset;

@@ -49,6 +49,8 @@ void rtap_gso_finish(const struct rtap_gso *g, uint8_t *data, struct virtio_net_
  * long for `mtu` because it stands for several. False: it can be sent as it is, *vnet is zero. */
 bool rtap_vnet_for(const struct rtap_pkt *pkt, uint32_t mtu, struct virtio_net_hdr *vnet);
 
+/* Of a super-frame: set the field that the kernel makes its segments' checksums from, after a change. */
+void rtap_super_prepare(const struct rtap_pkt *pkt, uint8_t *data);
 /* Make the checksum good that the sender left to the hardware, of a packet with RTAP_PKT_VNET and
  * RTAP_PKT_CSUM_NOT_READY; `data` are its bytes. Others: rtap_layout_complete(). */
 void rtap_vnet_complete(const struct rtap_pkt *pkt, uint8_t *data);

@@ -72,7 +72,7 @@ local function pass_on(o, ways, signals)
         if time and time <= 0 then
             break
         end
-        for _, source in ipairs(ringtap.wait(sources, time) or {}) do
+        for _, source in ipairs(ringtap.wait(sources, math.min(time or 0.2, 0.2)) or {}) do
             local way = by_source[source]
             local n, why = ringtap.forward(source, way.sink, nil, { idle = 0, count = left, duration = time })
             if not n then
