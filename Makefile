@@ -1,4 +1,4 @@
-# make deps | all | demo | test | check | compare | asan | install | clean          V=1 shows the commands
+# make deps | all | demo | test | check | compare | bench | asan | install | clean          V=1 shows the commands
 LUA          ?= lua5.4
 CC           ?= gcc
 PKG_CONFIG   ?= pkg-config
@@ -15,7 +15,7 @@ SANITIZE     ?=
 
 PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev zlib1g-dev libzstd-dev lua-argparse iproute2
 TEST_PACKAGES := lua-busted lua-check luarocks tshark tcpdump cppcheck clang-format zstd gzip ethtool procps \
-                 netbase util-linux tmux
+                 netbase util-linux tmux tcpreplay netsniff-ng
 
 WARN     := -Wall -Wextra -Werror=implicit-function-declaration -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARN) $(CFLAGS) $(addprefix -I,$(LUA_INCDIR)) \
@@ -31,7 +31,7 @@ OBJS := $(SRCS:src/%.c=$(BUILD)/obj/%.o)
 LUAS := $(sort $(shell find lua/ringtap -name '*.lua' 2>/dev/null))
 Q    := $(if $(V),,@)
 
-.PHONY: all deps test-deps demo test check compare mutate asan install clean FORCE
+.PHONY: all deps test-deps demo test check compare mutate bench asan install clean FORCE
 all: $(BUILD)/lib/ringtap/core.so $(BUILD)/bin/ringtap
 
 # Everything depends on the flags it was built with, so other flags mean another build.
@@ -122,6 +122,12 @@ mutate: test-deps
 	$(Q)LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='$(BUILD)/lib/?.so;;' lua5.4 spec/mutate.lua $(MUTATE)
 	$(Q)LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='.build-asan/lib/?.so;;' ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 \
 	    $(ASAN_LUA) spec/mutate.lua $(MUTATE) LIMIT=1
+
+# Sending against trafgen, tcpreplay and sendto, in turn on one core: make bench [ROUNDS=n] [JSON=1]
+bench: test-deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)RINGTAP_BUILD=$(BUILD) LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='$(BUILD)/lib/?.so;;' \
+	    lua5.4 spec/bench/send.lua $(foreach v,ROUNDS JSON,$(if $($(v)),$(v)=$($(v))))
 
 # The interpreter with the sanitizers' libraries in front. By the loader, not by LD_PRELOAD, which the tools that the
 # specs start would inherit.

@@ -23,7 +23,7 @@ local function answer(pkt)
     elseif pkt["icmp.type"] == 8 then
         swap(t, "ip.src", "ip.dst")
         t["icmp.type"] = 0
-    elseif pkt.udp and pkt["ip.dst"] == address then
+    elseif pkt["ip.proto"] == 17 and pkt["ip.dst"] == address then
         swap(t, "ip.src", "ip.dst")
         swap(t, "udp.srcport", "udp.dstport")
     else
