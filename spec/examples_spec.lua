@@ -63,7 +63,8 @@ describe("example #root", function()
         local ns <close> = support.namespaces()
         local responder = start(ns, "b", "dns_responder.lua veth_b 203.0.113.5 4", 2)
         local cap <close> = live.capture(ns, "a", { filter = "udp src port 53", direction = "in" })
-        local out = run(ns, "a", "send_dns_queries.lua veth_a 02:00:00:00:00:0b 192.0.2.1 192.0.2.2 1kpps 300 a.example b.example")
+        local out = run(ns, "a", "send_dns_queries.lua veth_a 02:00:00:00:00:0b 192.0.2.1 192.0.2.2 1kpps 300 "
+            .. "a.example b.example")
         assert.matches("300 frames in", out, 1, true)
         assert.matches("300 answers, 0 lost in the ring\n  rcode 0: 300", out, 1, true)
         assert.equal("300 answers\n", finish(responder))
@@ -78,8 +79,8 @@ describe("example #root", function()
     root_it("replay.lua", function()
         local ns <close> = support.namespaces()
         local path = support.tmpdir() .. "/in.pcap"
-        live.write_pcap(path, { live.frame({}, 0x0800, live.ipv4 { payload = "one" }), live.frame({}, 0x0806, ("\0"):rep(28)),
-            live.frame({}, 0x0800, live.ipv4 { payload = "two" }) })
+        live.write_pcap(path, { live.frame({}, 0x0800, live.ipv4 { payload = "one" }),
+            live.frame({}, 0x0806, ("\0"):rep(28)), live.frame({}, 0x0800, live.ipv4 { payload = "two" }) })
         local process, peer = sending.tcpdump(ns, "")
         local out = run(ns, "a", ("replay.lua veth_a %s 100 192.0.2.1=198.51.100.1"):format(path))
         assert.matches("^2 frames in 0.02%d s", out)
@@ -96,11 +97,13 @@ describe("example #root", function()
         local ns <close> = support.namespaces()
         local reflector = start(ns, "b", "reflector.lua veth_b 192.0.2.77 5", 2)
         -- the kernel asks for the address by itself, and believes the answer
-        local udp = support.spawn(ns:exec("a", ("%s %s 192.0.2.77 7 5 1000"):format(support.compile "udp_blast.c", ns.a_ip)))
+        local udp = support.spawn(ns:exec("a", ("%s %s 192.0.2.77 7 5 1000"):format(support.compile "udp_blast.c",
+            ns.a_ip)))
         local cap <close> = live.capture(ns, "a", { direction = "in", latency = "low" })
         local kinds = {}
         for pkt in cap:packets { count = 6, duration = 3 } do
-            kinds[#kinds + 1] = pkt.arp and "arp " .. pkt["arp.src.hw_mac"] or pkt["ip.src"] .. " " .. pkt["udp.srcport"]
+            kinds[#kinds + 1] = pkt.arp and "arp " .. pkt["arp.src.hw_mac"]
+                or pkt["ip.src"] .. " " .. pkt["udp.srcport"]
             assert.is_not.equal("bad", pkt.checksum)
         end
         assert.equal(0, (support.wait(udp, 5)))
@@ -113,7 +116,8 @@ describe("example #root", function()
         local reply
         for pkt in cap:packets { duration = 2 } do
             if pkt.icmp then
-                reply = { pkt["icmp.type"], pkt["icmp.ident"], pkt["ip.src"], pkt.checksum, pkt["icmp.checksum.status"] }
+                reply = { pkt["icmp.type"], pkt["icmp.ident"], pkt["ip.src"], pkt.checksum,
+                    pkt["icmp.checksum.status"] }
                 break
             end
         end
@@ -128,12 +132,12 @@ describe("example #root", function()
         local ns <close> = support.namespaces()
         local watch = start(ns, "b", "arp_watch.lua veth_b 1.5", 1)
         local function arp(mac)
-            return live.frame({}, 0x0806, (">I2I2I1I1I2"):pack(1, 0x0800, 6, 4, 2) .. mac .. "\192\0\2\9" .. mac .. "\192\0\2\9")
+            return live.frame({}, 0x0806, (">I2I2I1I1I2"):pack(1, 0x0800, 6, 4, 2) .. (mac .. "\192\0\2\9"):rep(2))
         end
         live.send(ns, "a", { arp "\2\0\0\0\0\1", arp "\2\0\0\0\0\1", arp "\2\0\0\0\0\2" })
         local out = finish(watch)
-        assert.matches("192.0.2.9%s+is at 02:00:00:00:00:01\n.*192.0.2.9%s+is at 02:00:00:00:00:02, was at 02:00:00:00:00:01\n$",
-            out)
+        assert.matches("192.0.2.9%s+is at 02:00:00:00:00:01\n.*192.0.2.9%s+is at 02:00:00:00:00:02, "
+            .. "was at 02:00:00:00:00:01\n$", out)
         assert.equal(2, select(2, out:gsub("\n", "")))
     end)
 
@@ -169,7 +173,8 @@ describe("example #root", function()
         local ns <close> = support.namespaces()
         ns:must("a", "ip link add d0 type veth peer name d1; ip link set d0 up; ip link set d1 up")
         local bridge = start(ns, "a", "bridge.lua veth_a d0 2", 4)
-        live.send(ns, "b", { live.frame({}, 0x88b5, ("x"):rep(60)), live.frame({ { 0x8100, 5 } }, 0x88b5, ("y"):rep(60)) })
+        live.send(ns, "b", { live.frame({}, 0x88b5, ("x"):rep(60)),
+            live.frame({ { 0x8100, 5 } }, 0x88b5, ("y"):rep(60)) })
         local out = finish(bridge)
         assert.matches("d0: 2 sent, 0 refused", out, 1, true)
         assert.equal("2\n", (ns:must("a", "cat /sys/class/net/d1/statistics/rx_packets")))
@@ -188,8 +193,8 @@ describe("ringtap send, replay #root", function()
         local status, out, err = ringtap_in(ns, "send -i veth_a " .. q)
         assert.same({ 0, "" }, { status, err })
         assert.matches("^1 frames in", out)
-        status, out = ringtap_in(ns, "send -i veth_a -c 100 -r 10kpps -v ip.src=10.0.0.1-10.0.0.9 -v udp.srcport=random "
-            .. "--seed 3 " .. q)
+        status, out = ringtap_in(ns, "send -i veth_a -c 100 -r 10kpps -v ip.src=10.0.0.1-10.0.0.9 "
+            .. "-v udp.srcport=random --seed 3 " .. q)
         assert.equal(0, status)
         assert.matches("^100 frames in .* asked 10kpps", out)
         status = ringtap_in(ns, "send -i veth_a 02000000000b02000000000a88b5" .. ("00"):rep(46))
@@ -252,7 +257,8 @@ describe("ringtap send, replay #root", function()
         end
         live.write_pcap(file, list)
         local arrived = {}
-        for _, line in ipairs { "tcpreplay -i veth_a -t -K -l 3 " .. file, support.ringtap .. " replay -i veth_a -t -K -l 3 " .. file,
+        for _, line in ipairs { "tcpreplay -i veth_a -t -K -l 3 " .. file,
+            support.ringtap .. " replay -i veth_a -t -K -l 3 " .. file,
             support.ringtap .. " replay --intf1 veth_a -p 1000 -L 150 -l 0 " .. file,
             support.ringtap .. " replay -i veth_a -M 10 -l 3 " .. file,
             support.ringtap .. " replay -i veth_a -x 1000 -l 3 " .. file } do

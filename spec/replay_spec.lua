@@ -141,7 +141,7 @@ describe("replay #root", function()
         local ns <close> = support.namespaces { ipv6 = true }
         local cap <close> = live.capture(ns, "b", { direction = "in", filter = "udp or tcp" })
         live.blast(ns, { count = 3 })
-        support.must(ns:exec("a", ("sh -c 'exec %s %s %s 9 3'"):format(support.compile("udp_blast.c"), ns.a_ip6, ns.b_ip6)))
+        support.must(ns:exec("a", ("%s %s %s 9 3"):format(support.compile "udp_blast.c", ns.a_ip6, ns.b_ip6)))
         local packets = {}
         for pkt in cap:packets { count = 6, duration = 5 } do
             assert.equal("not_ready", pkt.checksum)
@@ -161,7 +161,8 @@ describe("replay #root", function()
         local ns <close> = support.namespaces()
         local tx <close> = sending.open(ns)
         local whole = sending.packet(ns):bytes()
-        local source = assert(ringtap.memory { whole, { whole:sub(1, 50), len = 64 }, ("x"):rep(13), ("x"):rep(1600), whole })
+        local source = assert(ringtap.memory { whole, { whole:sub(1, 50), len = 64 }, ("x"):rep(13), ("x"):rep(1600),
+            whole })
         local r = assert(tx:replay(source))
         assert.same({ 2, 3, 5 }, { r.packets, r.refused, r.attempted })
         assert.same({ invalid = 1, too_short = 1, too_long = 1 }, r.causes)
@@ -266,15 +267,18 @@ describe("forward #root", function()
 
     for _, offloads in ipairs { true, false } do
         for _, what in ipairs { "bridge.lua", "ringtap forward --both" } do
-            root_it(("by %s carries 100 MB of TCP intact, offloads %s"):format(what, offloads and "on" or "off"), function()
+            local title = ("by %s carries 100 MB of TCP intact, offloads %s"):format(what, offloads and "on" or "off")
+            root_it(title, function()
                 local ns, closing = three(offloads)
                 local _ <close> = closing
-                local command = what == "bridge.lua" and ("env LUA_PATH=%s LUA_CPATH=%s lua5.4 examples/bridge.lua m0 m1 60")
-                    :format(support.quote(live.lua_path), support.quote(live.lua_cpath))
+                local command = what == "bridge.lua"
+                    and ("env LUA_PATH=%s LUA_CPATH=%s lua5.4 examples/bridge.lua m0 m1 60"):format(
+                        support.quote(live.lua_path), support.quote(live.lua_cpath))
                     or support.ringtap .. " forward -i m0 -o m1 --both"
                 local bridge = support.spawn(("ip netns exec %s %s"):format(ns.m, command))
                 support.wait_for(function()
-                    return select(2, support.must("ip netns exec " .. ns.m .. " cat /proc/net/packet"):gsub("\n", "")) >= 5
+                    local sockets = support.must("ip netns exec " .. ns.m .. " cat /proc/net/packet")
+                    return select(2, sockets:gsub("\n", "")) >= 5
                 end, 10)
                 local take = support.spawn(ns:exec("b", ("%s take %s 8000"):format(support.compile "flow.c", ns.b_ip)))
                 support.wait_output(take, "listening", 10)
@@ -297,14 +301,18 @@ describe("forward #root", function()
     root_it("keeps datagrams of UDP_SEGMENT apart, also with a tag", function()
         local ns, closing = three(true)
         local _ <close> = closing
-        local rx <close> = assert(ringtap.capture("m0", { netns = ns.m, direction = "in", offload = true, latency = "low" }))
+        local rx <close> = assert(ringtap.capture("m0", { netns = ns.m, direction = "in", offload = true,
+            latency = "low" }))
         local tx <close> = assert(ringtap.sender("m1", { netns = ns.m }))
         ns:must("b", "ethtool -K veth_b gro off")
         support.must(("ip netns exec %s ethtool -K m1 tx off"):format(ns.m))
         local cap <close> = live.capture(ns, "b", { filter = "udp", direction = "in" })
         support.must(ns:exec("a", ("%s segment %s %s 8000 1000 8"):format(support.compile "flow.c", ns.a_ip, ns.b_ip)))
         local sizes = {}
-        local n = assert(ringtap.forward(rx, tx, function(pkt) sizes[#sizes + 1] = pkt.len return true end, { idle = 0.3 }))
+        local n = assert(ringtap.forward(rx, tx, function(pkt)
+            sizes[#sizes + 1] = pkt.len
+            return true
+        end, { idle = 0.3 }))
         assert.same({ 1, { 8042 }, 1 }, { n, sizes, tx:stats().super_frames })
         local got = {}
         for pkt in cap:packets { count = 8, idle = 0.5 } do
@@ -376,7 +384,8 @@ describe("forward #root", function()
         assert.same({ a, b }, ringtap.wait { a, b })
         a:next(0)
         assert.same({ b }, ringtap.wait({ a, b }, 1))
-        assert.same({ b, a }, ringtap.wait({ b, a, assert(ringtap.memory {}) }) and { b, a })
+        local memory <close> = assert(ringtap.memory {}) -- its end can be had at once
+        assert.same({ b, memory }, ringtap.wait { a, b, memory })
         assert.has_error(function() ringtap.wait {} end)
         assert.has_error(function() ringtap.wait { 5 } end)
         a:close()
@@ -387,8 +396,8 @@ end)
 describe("a probe #root", function()
     root_it("tells loss, order, duplicates and times", function()
         local ns <close> = support.namespaces()
-        local reflector = support.spawn(ns:exec("b", ("env LUA_PATH=%s LUA_CPATH=%s lua5.4 examples/reflector.lua veth_b "
-            .. "192.0.2.77 20"):format(support.quote(live.lua_path), support.quote(live.lua_cpath))))
+        local reflector = support.spawn(ns:exec("b", ("env LUA_PATH=%s LUA_CPATH=%s lua5.4 examples/reflector.lua "
+            .. "veth_b 192.0.2.77 20"):format(support.quote(live.lua_path), support.quote(live.lua_cpath))))
         support.wait_for(function() return live.sockets(ns, "b") >= 2 end, 10)
         local tx <close> = sending.open(ns)
         local rx <close> = live.capture(ns, "a", { filter = "udp", latency = "low" })

@@ -20,8 +20,8 @@ local function packet(payload)
 end
 local function show(r, message, errno, partial)
     local t = r or partial
-    local parts = { ("packets=%%d attempted=%%d refused=%%d reason=%%s seconds=%%.3f"):format(t.packets, t.attempted, t.refused,
-        t.reason, t.seconds) }
+    local parts = { ("packets=%%d attempted=%%d refused=%%d reason=%%s"):format(t.packets, t.attempted, t.refused,
+        t.reason) }
     for name, n in pairs(t.causes) do
         parts[#parts + 1] = name .. "=" .. n
     end
@@ -137,7 +137,8 @@ local tx = assert(ringtap.sender(ifname, { method = %q }))
 show(tx:blast { packet = packet(), rate = 20000, duration = 4, patience = 10 })
 ]]):format(method))
             support.sleep(0.5)
-            ns:must("b", "ip link set veth_b down; sleep 2; ip link set veth_b up") -- longer than the kernel takes to see it
+            -- longer than the kernel takes to see it
+            ns:must("b", "ip link set veth_b down; sleep 2; ip link set veth_b up")
             local r = report(process)
             assert.equal("duration", r.reason)
             assert.is_true((r.wait_no_carrier or 0) > 0)
@@ -187,7 +188,7 @@ show(tx:blast { packet = packet(), rate = 20000, duration = 4, patience = 10 })
             local r = assert(tx:blast { packet = big, count = 500 })
             assert.same({ 500, "count" }, { r.packets + r.refused, r.reason })
             assert.is_true((r.waits.no_buffer or 0) > 0)
-            -- of a super-frame some segments may be dropped, which is told only by a count; then none is made for a while
+            -- of a super-frame some segments may be dropped, which is told only by a count
             assert.is_true(r.refused == 0 or method == "gso" and r.refused == r.causes.no_buffer, tostring(r))
             support.sleep(0.1)
             local first = r.packets

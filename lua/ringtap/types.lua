@@ -519,13 +519,13 @@ function sink:blast(options) end
 ---@field signals? ringtap.signals
 
 --- Send what a source gives, with the gaps between its times.
----@param source ringtap.source|string a path
+---@param what ringtap.source|string a source, or a path
 ---@param options? ringtap.replay_options
 ---@return ringtap.report? report
 ---@return string? message
 ---@return integer? errno
 ---@return ringtap.report? partial
-function sink:replay(source, options) end
+function sink:replay(what, options) end
 
 ---@class ringtap.sink_stats
 ---@field sent integer taken for good, by the file or the kernel

@@ -1,9 +1,9 @@
 -- How fast frames of 64 bytes are sent, against trafgen, tcpreplay and an ordinary UDP socket: make bench
 --
--- Two namespaces and a veth pair; the receiver takes the datagrams into a socket that nobody reads. First each contestant
--- sends some frames that tcpdump compares bit for bit, and that the receiving UDP counts. Then they take turns, a second
--- each, on one core; the rate is what the peer's interface counts in the middle of that second. Only ratios within a round
--- mean something: the machine's speed drifts.
+-- Two namespaces and a veth pair; the receiver takes the datagrams into a socket that nobody reads. First each
+-- contestant sends some frames: what tcpdump captures of them is compared bit for bit, and the receiving UDP counts
+-- them. Then they take turns, two seconds each, on one core; the rate is what the peer's interface counts in the middle
+-- one. Only ratios within a round mean something: the machine's speed drifts.
 --
 -- ROUNDS=n (5), JSON=1: an object on standard output
 
@@ -40,7 +40,8 @@ end
 local function write_inputs()
     local config = {}
     for i, bytes in ipairs(frames) do
-        config[i] = "{ " .. bytes:gsub(".", function(c) return ("0x%02x, "):format(c:byte()) end):gsub(", $", "") .. " }"
+        local list = { bytes:byte(1, -1) }
+        config[i] = "{ " .. table.concat(list, ", ") .. " }"
     end
     support.write_file(directory .. "/trafgen.cfg", table.concat(config, "\n") .. "\n")
     local file = {}
@@ -65,9 +66,10 @@ end
 
 local function contestants()
     local list = {
-        { name = "UDP socket, sendto", command = ("%s %s %s 9 %%d 0 22"):format(support.compile "udp_blast.c", ns.a_ip, ns.b_ip),
-            kernel_headers = true },
-        { name = "trafgen", command = ("trafgen --dev %s --conf %s/trafgen.cfg --cpus 1 --num %%d"):format(ns.a_if, directory) },
+        { name = "UDP socket, sendto", kernel_headers = true,
+            command = ("%s %s %s 9 %%d 0 22"):format(support.compile "udp_blast.c", ns.a_ip, ns.b_ip) },
+        { name = "trafgen",
+            command = ("trafgen --dev %s --conf %s/trafgen.cfg --cpus 1 --num %%d"):format(ns.a_if, directory) },
         { name = "tcpreplay -K --topspeed", command = ("tcpreplay -q -i %s -t -K -l %%d %s/tcpreplay.pcap"):format(
             ns.a_if, directory), each = 100 * FRAMES },
         { name = "ringtap auto", command = ringtap_command "{}" },
@@ -111,7 +113,7 @@ local function prove(c, left)
     local n = 100 * FRAMES
     local before, bad_before = accepted()
     local process, path = sending.tcpdump(ns, "udp port 9")
-    support.must(ns:exec("a", ("sh -c %s"):format(quote("taskset -c 1 " .. c.command:format(n // (c.each or 1)) .. " >&2"))))
+    support.must(ns:exec("a", "sh -c " .. quote("taskset -c 1 " .. c.command:format(n // (c.each or 1)) .. " >&2")))
     local captured = sending.stop_tcpdump(process)
     assert(captured == n, ("%s: %d of %d frames arrived"):format(c.name, captured, n))
     local after, bad_after = accepted()
@@ -124,7 +126,8 @@ local function prove(c, left)
             assert(#bytes == 64 and bytes:sub(35, 38) == ("\x9c\x40\0\9"), c.name .. ": not such a datagram")
         else
             local given = frames[(i - 1) % FRAMES + 1]
-            assert(bytes == given or left and without_checksum(bytes) == without_checksum(given), ("%s: frame %d is another one"):format(c.name, i))
+            assert(bytes == given or left and without_checksum(bytes) == without_checksum(given),
+                ("%s: frame %d is another one"):format(c.name, i))
         end
     end)
 end

@@ -82,8 +82,8 @@ end
 function sending.checksums(path)
     local out = support.must(("tshark -r %s -o ip.check_checksum:TRUE -o udp.check_checksum:TRUE "
         .. "-o tcp.check_checksum:TRUE -o sctp.checksum:TRUE -T fields -e ip.checksum.status -e udp.checksum.status "
-        .. "-e tcp.checksum.status -e icmp.checksum.status -e icmpv6.checksum.status -e sctp.checksum.status 2>/dev/null")
-        :format(support.quote(path)))
+        .. "-e tcp.checksum.status -e icmp.checksum.status -e icmpv6.checksum.status -e sctp.checksum.status "
+        .. "2>/dev/null"):format(support.quote(path)))
     local counts = {}
     for line in out:gmatch "[^\n]*\n" do
         local key = line:gsub("\n", ""):gsub("[^\t]+", "%0"):gsub("\t", " "):gsub("^ ", ". "):gsub("  ", " . ")

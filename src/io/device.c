@@ -65,8 +65,7 @@ int rtap_device_find(struct rtap_device *d, const char *name, const char *netns,
         return 0;
     }
     if (!*name || strlen(name) >= sizeof(ifr.ifr_name)) {
-        snprintf(err, errlen, "'%s': no interface can have this name (1 to %zu bytes)", name,
-                 sizeof(ifr.ifr_name) - 1);
+        snprintf(err, errlen, "'%s': no interface can have this name (1 to %zu bytes)", name, sizeof(ifr.ifr_name) - 1);
         return -ENODEV;
     }
     fd = rtap_netns_socket(netns, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0, text, sizeof(text));

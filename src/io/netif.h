@@ -24,8 +24,8 @@ int rtap_netif_list(const char *netns, struct rtap_netif *list, unsigned size, c
  * -errno (-ENOENT: it has no queueing discipline that counts). */
 int rtap_netif_tx_dropped(int fd, int ifindex, uint64_t *dropped);
 int rtap_netif_qdisc_drops(int fd, int ifindex, uint64_t *drops);
-/* Does the kernel cut super-frames of UDP apart and work out their checksums before the device has them? Else the device
- * does, or hands them on as they are. fd: any socket of its namespace. */
+/* Does the kernel cut super-frames of UDP apart and work out their checksums before the device has them? Else the
+ * device does, or hands them on as they are. fd: any socket of its namespace. */
 bool rtap_netif_cuts(int fd, const char *name);
 /* One of them by its number, over a NETLINK_ROUTE socket of its namespace. 0; -ENODEV: it is gone; -errno. */
 int rtap_netif_get(int fd, int ifindex, struct rtap_netif *n);

@@ -91,7 +91,8 @@ static bool has_second_tag(const uint8_t *data, uint32_t caplen, uint32_t len, u
 
 void rtap_ring_read_vnet(const struct tpacket3_hdr *h, struct rtap_pkt *pkt)
 {
-    const uint32_t tag = h->tp_status & TP_STATUS_VLAN_VALID ? 4 : 0; /* it will be put back, before the header that counts */
+    const uint32_t tag =
+        h->tp_status & TP_STATUS_VLAN_VALID ? 4 : 0; /* it will be put back, before the header that counts */
     struct virtio_net_hdr v;
 
     memcpy(&v, (const uint8_t *)h + h->tp_mac - sizeof(v), sizeof(v));

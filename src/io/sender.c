@@ -27,7 +27,7 @@
 #define LINK_PAUSE 5000000 /* ns between looks at a link that is down */
 #define FIRST_BACKOFF 50000
 #define LONGEST_BACKOFF 1000000
-#define QDISC_LOOKS 64 /* calls between looks for a queueing discipline */
+#define QDISC_LOOKS 64         /* calls between looks for a queueing discipline */
 #define CLOSING_TIME 200000000 /* ns that close() gives what is queued */
 
 static struct rtap_sender *sender_of(struct rtap_sink *k)
@@ -541,14 +541,16 @@ static int choose(struct rtap_sender *t, const struct rtap_sender_config *cfg)
         t->reason = "auto: UDP of one flow that the kernel can cut apart exactly goes as one, all else by sendmmsg";
     } else {
         t->queue = &rtap_queue_mmsg;
-        t->reason = t->bypass ? "auto: sendmmsg, the quickest way past the queueing discipline"
-                              : "auto: sendmmsg, the quickest way to a device that takes super-frames or checksums over";
+        t->reason = t->bypass
+                        ? "auto: sendmmsg, the quickest way past the queueing discipline"
+                        : "auto: sendmmsg, the quickest way to a device that takes super-frames or checksums over";
     }
     if (t->queue == &rtap_queue_gso && t->bypass)
-        return rtap_sink_fail(&t->sink, -EINVAL,
-                              "%s: method \"gso\" goes through the queueing discipline, where the kernel cuts super-frames "
-                              "apart: not with qdisc_bypass",
-                              t->sink.name);
+        return rtap_sink_fail(
+            &t->sink, -EINVAL,
+            "%s: method \"gso\" goes through the queueing discipline, where the kernel cuts super-frames "
+            "apart: not with qdisc_bypass",
+            t->sink.name);
     t->vnet = t->queue == &rtap_queue_gso || (cfg->vnet_hdr != 0 && t->queue != &rtap_queue_ring);
     t->size = cfg->frame_size ? (uint32_t)cfg->frame_size : t->mtu + t->header + 4;
     t->count = cfg->frame_count ? (uint32_t)cfg->frame_count : t->queue == &rtap_queue_gso ? 128 : 256;
@@ -570,8 +572,8 @@ int rtap_sender_open(struct rtap_sink **out, const struct rtap_sender_config *cf
         return r;
     if (d.ifindex == 0 || d.cook != RTAP_COOK_NONE) {
         snprintf(err, errlen, "%s: %s", cfg->ifname,
-                 d.ifindex ? "how its frames begin isn't known, so none can be sent" :
-                             "frames are sent on one interface, not on all");
+                 d.ifindex ? "how its frames begin isn't known, so none can be sent"
+                           : "frames are sent on one interface, not on all");
         return -EINVAL;
     }
     t = calloc(1, sizeof(*t));

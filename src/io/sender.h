@@ -7,7 +7,8 @@
 enum rtap_send_method { /* how frames get to the kernel */
                         RTAP_SEND_AUTO,
                         RTAP_SEND_MMSG, /* they are gathered here and passed on by sendmmsg */
-                        RTAP_SEND_RING, /* PACKET_TX_RING: the kernel reads them from shared memory, copying all the same */
+                        RTAP_SEND_RING, /* PACKET_TX_RING: the kernel reads them from shared memory, copying all the
+                                           same */
                         RTAP_SEND_GSO,  /* those of one flow become super-frames, which the kernel cuts apart */
 };
 

@@ -1,7 +1,8 @@
 /*
  * Queueing in memory of our own, passed on by sendmmsg(2): methods "mmsg" and "gso".
  *
- * "gso": a struct virtio_net_hdr stands in front of each frame (PACKET_VNET_HDR). A slot is a super-frame. The one before head is open as long as it takes frames; push_out closes it.
+ * "gso": a struct virtio_net_hdr stands in front of each frame (PACKET_VNET_HDR). A slot is a super-frame. The one
+ * before head is open as long as it takes frames; push_out closes it.
  */
 #include "sender_queue.h"
 

@@ -1,6 +1,6 @@
 /*
- * Inside the AF_PACKET sender: sender.c (opening, what may be sent, the state of the link, counting) and the two ways of
- * queueing, sender_mmsg.c and sender_ring.c.
+ * Inside the AF_PACKET sender: sender.c (opening, what may be sent, the state of the link, counting) and the two ways
+ * of queueing, sender_mmsg.c and sender_ring.c.
  *
  * Slots are used in strict order. head is the next slot to be reserved, tail the first that the kernel has not taken;
  * both only grow, slot n is n modulo count. Every frame that is committed is counted once: as sent when the kernel took
@@ -54,16 +54,16 @@ struct rtap_sender {
 
     uint8_t *memory;
     size_t memory_size;
-    uint32_t count, size; /* slots; bytes of the longest frame in one */
+    uint32_t count, size;        /* slots; bytes of the longest frame in one */
     uint64_t head, tail, frames; /* frames: queued; a slot of "gso" holds several */
     struct mmsghdr *messages;    /* mmsg, gso */
     struct iovec *iovecs;
     uint32_t *lengths;
-    struct rtap_gso *gso; /* gso: of each slot */
-    uint8_t *scratch;     /* gso: the frame that is reserved, while the slot before head is open */
-    bool exact;           /* gso: what is cut apart has to be what was put together */
+    struct rtap_gso *gso;       /* gso: of each slot */
+    uint8_t *scratch;           /* gso: the frame that is reserved, while the slot before head is open */
+    bool exact;                 /* gso: what is cut apart has to be what was put together */
     unsigned misses, pass_over; /* gso: frames in a row that did not fit; frames that are not tried */
-    size_t stride;        /* bytes from slot to slot */
+    size_t stride;              /* bytes from slot to slot */
     struct rtap_sink_stats st;
     const char *reason;
 };

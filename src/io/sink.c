@@ -6,8 +6,8 @@
 #include <string.h>
 
 const char *const rtap_cause_names[RTAP_CAUSES] = {
-    "none",    "full",        "no_buffer", "link_down", "no_carrier", "too_short", "too_long",
-    "invalid", "device_gone", "abandoned",
+    "none",      "full",     "no_buffer", "link_down",   "no_carrier",
+    "too_short", "too_long", "invalid",   "device_gone", "abandoned",
 };
 
 int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt)

@@ -36,9 +36,9 @@ struct rtap_sink_stats {
     uint64_t files;  /* a rotating file sink: files begun */
     /* live sinks: sent + queued + all of refused is what was committed */
     uint64_t refused[RTAP_CAUSES];
-    uint64_t waits[RTAP_CAUSES]; /* times that the kernel could take nothing more, and why */
-    uint64_t calls;              /* to the kernel, to send */
-    const char *method, *reason; /* how it sends, and why so; NULL: not a live sink */
+    uint64_t waits[RTAP_CAUSES];             /* times that the kernel could take nothing more, and why */
+    uint64_t calls;                          /* to the kernel, to send */
+    const char *method, *reason;             /* how it sends, and why so; NULL: not a live sink */
     uint32_t frame_count, frame_size, limit; /* limit: bytes of the longest frame, without a tag */
     uint64_t super_frames;                   /* method "gso" */
 };
@@ -89,8 +89,8 @@ struct rtap_sink {
 /* May a packet of that link type be sent by a live sink? */
 static inline bool rtap_sink_takes(const struct rtap_sink *k, uint16_t linktype)
 {
-    return linktype == k->linktype || (k->linktype == RTAP_LINKTYPE_RAW &&
-                                       (linktype == RTAP_LINKTYPE_IPV4 || linktype == RTAP_LINKTYPE_IPV6));
+    return linktype == k->linktype ||
+           (k->linktype == RTAP_LINKTYPE_RAW && (linktype == RTAP_LINKTYPE_IPV4 || linktype == RTAP_LINKTYPE_IPV6));
 }
 
 /* Give one packet to the sink, which is done with its bytes on return. */

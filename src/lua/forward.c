@@ -20,7 +20,7 @@ struct forward {
                            * called now and then; 0: none */
     int64_t told;         /* when progress was */
     int64_t patience, stuck_since; /* ns that it waits while a live sink takes nothing; since when it does, or 0 */
-    bool asked, stopped;  /* by the first signal to end; by a second one */
+    bool asked, stopped;           /* by the first signal to end; by a second one */
     struct rtap_frame frame;
 };
 

@@ -2,8 +2,8 @@
  * Sending what a source gives with the times that it has: _replay makes the run, run:pass(source) sends one source's
  * packets, run:finish() gives the counts. lua/ringtap/send/replay.lua reads the options and makes the report.
  */
-#include "loop.h"
 #include "../io/savefile.h"
+#include "loop.h"
 #include "run.h"
 #include "writable.h"
 
@@ -20,8 +20,8 @@ struct replay { /* full userdata; user value 1: the sink, 2: what it was told */
     double speed;           /* 0: as fast as it goes */
     double packet_interval; /* ns, or 0: the recorded times */
     double bit_interval;
-    double due;      /* of the packet, ns from the start */
-    uint64_t count;  /* packets to be sent */
+    double due;     /* of the packet, ns from the start */
+    uint64_t count; /* packets to be sent */
     uint64_t read, skipped;
     int64_t duration, patience, stuck_since;
     int64_t latest;  /* time of a packet, of those of this source */
@@ -247,7 +247,7 @@ static int replay_pass(lua_State *L)
     lua_settop(L, 3);
     lua_getiuservalue(L, 1, 1); /* 4 */
     rtap_lua_check_sink(L, S, 4);
-    lua_getiuservalue(L, 1, 2);             /* 5: SPEC */
+    lua_getiuservalue(L, 1, 2);          /* 5: SPEC */
     lp = rtap_lua_loop_new(L, S, 2, &o); /* 6 */
     lua_toclose(L, 6);
     lp->quiet = true;

@@ -22,7 +22,7 @@
 struct rtap_slot {
     uint64_t handle; /* the one handle that is valid now, or a value that no handle has been given */
     struct rtap_pkt pkt;
-    struct rtap_block *block; /* pinned while a packet is shown, or NULL */
+    struct rtap_block *block;       /* pinned while a packet is shown, or NULL */
     struct rtap_lua_frames *frames; /* whose frame is shown: it may be written to; NULL: a packet */
     unsigned number;
     bool in_use;
@@ -167,7 +167,7 @@ void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_sender(lua_State *L, struct rtap_lua *S); /* sender, and the methods of senders */
 void rtap_lua_open_signals(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_replay(lua_State *L, struct rtap_lua *S); /* _replay, _again */
-void rtap_lua_open_blast(lua_State *L, struct rtap_lua *S); /* _blast, _place */
+void rtap_lua_open_blast(lua_State *L, struct rtap_lua *S);  /* _blast, _place */
 void rtap_lua_open_filter(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_forward(lua_State *L, struct rtap_lua *S); /* forward, text */
 void rtap_lua_open_netif(lua_State *L, struct rtap_lua *S);   /* interfaces, interface */

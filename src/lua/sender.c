@@ -187,8 +187,12 @@ static int sink_replay(lua_State *L)
 }
 
 const luaL_Reg rtap_lua_live_methods[] = {
-    {"drain", sink_drain},       {"fd", sink_fd},       {"frames", rtap_lua_sink_frames},
-    {"linktype", sink_linktype}, {"blast", sink_blast}, {"replay", sink_replay},
+    {"drain", sink_drain},
+    {"fd", sink_fd},
+    {"frames", rtap_lua_sink_frames},
+    {"linktype", sink_linktype},
+    {"blast", sink_blast},
+    {"replay", sink_replay},
     {NULL, NULL},
 };
 

@@ -45,8 +45,8 @@ int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u,
     if (u->sink->live && pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY &&
         rtap_lua_is_writable(L, S, idx)) /* a template: it may have been changed */
         rtap_super_prepare(pkt, (uint8_t *)pkt->data);
-    if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY ||
-        !rtap_sink_takes(u->sink, pkt->linktype) || pkt->caplen < pkt->len)
+    if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY || !rtap_sink_takes(u->sink, pkt->linktype) ||
+        pkt->caplen < pkt->len)
         return rtap_sink_send(u->sink, pkt);
     rtap_lua_engine(L, S); /* may run Lua */
     rtap_layout_find(rtap_lua_layers(L, S, idx), &lo);

@@ -5,9 +5,9 @@
 #include "rtap_lua.h"
 
 struct rtap_lua_sink {
-    struct rtap_sink *sink; /* NULL: not open yet, or closed */
-    uint16_t linktype;      /* of strings that are sent */
-    bool queued;            /* live: something may be queued that an earlier call could not pass on */
+    struct rtap_sink *sink;        /* NULL: not open yet, or closed */
+    uint16_t linktype;             /* of strings that are sent */
+    bool queued;                   /* live: something may be queued that an earlier call could not pass on */
     struct rtap_lua_frames *loops; /* walks over its frames */
 };
 

@@ -2,8 +2,8 @@
  * Writing to packets: templates, where their fields are, and assignment by name with the checksums that cover it. See
  * writable.h.
  *
- * Whatever allocates may run a finalizer, and that may close the sink whose memory a frame is in: the packet's bytes are
- * looked up again right before they are written.
+ * Whatever allocates may run a finalizer, and that may close the sink whose memory a frame is in: the packet's bytes
+ * are looked up again right before they are written.
  */
 #include "writable.h"
 
@@ -292,8 +292,9 @@ static struct rtap_pkt *target(lua_State *L, struct rtap_lua *S, int idx)
     struct rtap_pkt *pkt = (struct rtap_pkt *)rtap_lua_check_pkt(L, S, idx);
 
     if (!rtap_lua_is_writable(L, S, idx))
-        luaL_argerror(L, idx, "it can't be changed: only templates and the frames of a sender can, and builders "
-                              "(pkt:edit() makes one)");
+        luaL_argerror(L, idx,
+                      "it can't be changed: only templates and the frames of a sender can, and builders "
+                      "(pkt:edit() makes one)");
     return pkt;
 }
 
@@ -385,8 +386,8 @@ static bool quick_value(lua_State *L, const struct rtap_lua_place *p, int idx, u
     return lua_type(L, idx) == LUA_TSTRING && d && d->type == RTAP_IPV4 && quick_ipv4(lua_tostring(L, idx), v);
 }
 
-/* Push what the value is on the wire: an integer, or bytes. require("ringtap.send.value").wire(protocol, field, bits, v)
- * raises when it doesn't fit. */
+/* Push what the value is on the wire: an integer, or bytes. require("ringtap.send.value").wire(protocol, field, bits,
+ * v) raises when it doesn't fit. */
 static void push_wire(lua_State *L, const struct rtap_engine *e, const struct rtap_lua_place *p, int name, int value)
 {
     lua_getglobal(L, "require");
@@ -417,7 +418,7 @@ int rtap_lua_write_field(lua_State *L, struct rtap_lua *S)
     luaL_checktype(L, 2, LUA_TSTRING);
     lua_settop(L, 3);
     luaL_checkany(L, 3);
-    push_template(L, S, 1); /* 4 */
+    push_template(L, S, 1);            /* 4 */
     p = rtap_lua_place_of(L, S, 4, 2); /* 5 */
     if (!p)
         return luaL_error(L, "there is no %s in this packet", lua_tostring(L, 2));
@@ -474,7 +475,7 @@ static int write_set(lua_State *L)
         return 1;
     }
     fr = rtap_lua_push_frames(L, S, 1); /* 3 */
-    if (text) { /* the same string as last time: its layout is known */
+    if (text) {                         /* the same string as last time: its layout is known */
         lua_getiuservalue(L, 3, 3);
         if (lua_rawequal(L, 2, -1))
             lua_getiuservalue(L, 3, 2);

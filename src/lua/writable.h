@@ -27,10 +27,10 @@ struct rtap_lua_frames {
     struct rtap_lua_sink *owner; /* NULL: it is over */
     struct rtap_lua_frames *next;
     struct rtap_slot *slot;
-    uint32_t room;  /* of the frame that is shown */
-    int64_t left;   /* frames to go */
-    bool shown;     /* there is one */
-    bool closed;    /* the sink was closed */
+    uint32_t room; /* of the frame that is shown */
+    int64_t left;  /* frames to go */
+    bool shown;    /* there is one */
+    bool closed;   /* the sink was closed */
 };
 
 /* Push a template of what is at idx: a packet, a template (itself), a builder, or a string, which is of that link
@@ -38,8 +38,8 @@ struct rtap_lua_frames {
 struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype);
 /* Its layout, found now if it wasn't. idx is absolute. */
 const struct rtap_layout *rtap_lua_layout(lua_State *L, struct rtap_lua *S, int idx);
-/* Push where the field (or "payload@4:8") named by the string at `name` is in the template at idx; NULL (and nil): it is
- * not in it. Raises when there is no such field, or when it can't be written. */
+/* Push where the field (or "payload@4:8") named by the string at `name` is in the template at idx; NULL (and nil): it
+ * is not in it. Raises when there is no such field, or when it can't be written. */
 struct rtap_lua_place *rtap_lua_place_of(lua_State *L, struct rtap_lua *S, int idx, int name);
 /* A name of bytes without a field: "payload@OFFSET" or "frame@OFFSET", with ":SIZE" (4 if it isn't there). */
 bool rtap_lua_raw_place(const char *name, bool *payload, uint32_t *off, uint32_t *size);

@@ -527,7 +527,7 @@ enum { RTAP_SUM_BAD = 0, RTAP_SUM_GOOD = 1, RTAP_SUM_UNVERIFIED = 2, RTAP_SUM_NO
 int rtap_layer_sum(const struct rtap_eval *ev);
 /* The same, and what the field has and what it should have; both 0 where that can't be told. */
 int rtap_layer_sum_wanted(const struct rtap_eval *ev, uint32_t *is, uint32_t *wanted);
-struct rtap_cover { /* what a checksum is made of; places in the packet */
+struct rtap_cover {              /* what a checksum is made of; places in the packet */
     uint32_t at, size;           /* its field: bytes, size of them */
     uint32_t value;              /* what it has */
     uint32_t from, to;           /* what it covers, but for... */

@@ -18,7 +18,8 @@ static uint32_t network_header(const uint8_t *data, uint32_t len, uint16_t linkt
     case 0x0800:
     case 0x86dd: return 14;
     case 0x8100:
-    case 0x88a8: return len >= 18 && (rtap_be16(data + 16) == 0x0800 || rtap_be16(data + 16) == 0x86dd) ? 18 : UINT32_MAX;
+    case 0x88a8:
+        return len >= 18 && (rtap_be16(data + 16) == 0x0800 || rtap_be16(data + 16) == 0x86dd) ? 18 : UINT32_MAX;
     default: return UINT32_MAX;
     }
 }
@@ -127,8 +128,7 @@ bool rtap_gso_add(struct rtap_gso *g, uint8_t *data, uint32_t room, const uint8_
         return false;
     if (f.tcp && rtap_be32(frame + f.transport + 4) != rtap_be32(data + f.transport + 4) + (g->length - f.payload))
         return false;
-    if (exact && !f.v6 &&
-        rtap_be16(frame + f.ip + 4) != (uint16_t)(rtap_be16(data + f.ip + 4) + g->segments))
+    if (exact && !f.v6 && rtap_be16(frame + f.ip + 4) != (uint16_t)(rtap_be16(data + f.ip + 4) + g->segments))
         return false;
     memcpy(data + g->length, frame + f.payload, size);
     g->length += size;
@@ -186,14 +186,13 @@ bool rtap_vnet_for(const struct rtap_pkt *pkt, uint32_t mtu, struct virtio_net_h
         vnet->csum_start = pkt->csum_start;
         vnet->csum_offset = pkt->csum_offset;
         if (pkt->gso_size)
-            vnet->hdr_len = (uint16_t)(pkt->csum_start +
-                                       (pkt->csum_offset == 16 && pkt->csum_start + 12u < pkt->caplen
-                                            ? (pkt->data[pkt->csum_start + 12] >> 4) * 4
-                                            : 8));
+            vnet->hdr_len = (uint16_t)(pkt->csum_start + (pkt->csum_offset == 16 && pkt->csum_start + 12u < pkt->caplen
+                                                              ? (pkt->data[pkt->csum_start + 12] >> 4) * 4
+                                                              : 8));
         return true;
     }
-    if (known || !(pkt->status & RTAP_PKT_GSO) || !rtap_flow_find(pkt->data, pkt->caplen, pkt->linktype, &f) || !f.tcp ||
-        f.end - f.ip <= mtu || f.payload - f.ip >= mtu)
+    if (known || !(pkt->status & RTAP_PKT_GSO) || !rtap_flow_find(pkt->data, pkt->caplen, pkt->linktype, &f) ||
+        !f.tcp || f.end - f.ip <= mtu || f.payload - f.ip >= mtu)
         return false;
     ask(&f, mtu - (f.payload - f.ip), vnet); /* how long its segments were isn't known: as long as they can be */
     return true;
@@ -204,8 +203,7 @@ void rtap_super_prepare(const struct rtap_pkt *pkt, uint8_t *data)
     struct rtap_flow f;
 
     if (rtap_flow_find(data, pkt->caplen, pkt->linktype, &f))
-        rtap_put_be16(checksum_field(data, &f),
-                      (uint16_t)~rtap_csum_fold(pseudo_sum(data, &f, f.end - f.transport)));
+        rtap_put_be16(checksum_field(data, &f), (uint16_t)~rtap_csum_fold(pseudo_sum(data, &f, f.end - f.transport)));
 }
 
 void rtap_vnet_complete(const struct rtap_pkt *pkt, uint8_t *data)

@@ -22,11 +22,11 @@ struct rtap_flow {
 
 /* What a super-frame is being made of. */
 struct rtap_gso {
-    struct rtap_flow flow;  /* of its first frame */
-    uint32_t size;          /* payload of each segment but the last */
-    uint32_t length;        /* of the super-frame */
-    uint32_t segments;      /* 0: empty */
-    bool closed;            /* takes no more */
+    struct rtap_flow flow; /* of its first frame */
+    uint32_t size;         /* payload of each segment but the last */
+    uint32_t length;       /* of the super-frame */
+    uint32_t segments;     /* 0: empty */
+    bool closed;           /* takes no more */
 };
 
 /* Is it such a frame, whole and no fragment? */
@@ -34,12 +34,12 @@ bool rtap_flow_find(const uint8_t *data, uint32_t len, uint16_t linktype, struct
 
 /* The frame at `data` is the first of a super-frame. share: others may follow it there, if it is of a kind that can be
  * one of several. Segments differ in their payload, in ip.id (the kernel counts it up by itself) and, TCP, in the
- * sequence number, which goes on where the segment before ended. Checksums have to be right, since the kernel makes them
- * anew; a UDP datagram without one is sent alone. */
+ * sequence number, which goes on where the segment before ended. Checksums have to be right, since the kernel makes
+ * them anew; a UDP datagram without one is sent alone. */
 void rtap_gso_begin(struct rtap_gso *g, const uint8_t *data, uint32_t len, uint16_t linktype, bool share);
 /* Put one more into the super-frame at `data`, which has room for `room` bytes: false when it does not belong there;
- * the super-frame is complete then. exact: what the kernel makes of it has to be this frame to the last bit, so ip.id has
- * to count up as it does; UDP only. */
+ * the super-frame is complete then. exact: what the kernel makes of it has to be this frame to the last bit, so ip.id
+ * has to count up as it does; UDP only. */
 bool rtap_gso_add(struct rtap_gso *g, uint8_t *data, uint32_t room, const uint8_t *frame, uint32_t len,
                   uint16_t linktype, bool exact);
 /* The super-frame is complete: set its lengths and sums, and tell the kernel in *vnet. */

@@ -76,9 +76,7 @@ static bool pseudo(const struct rtap_eval *ev, uint32_t length, int32_t protocol
                  * first in the list (4) */
                 if (__builtin_strcmp(up->proto->name, "ipv6.routing") == 0 && up->header >= 24 && r[3] > 0 &&
                     up->off + up->header <= ev->layers->pkt->caplen)
-                    c->dst = r[2] == 4                ? up->off + 8
-                             : r[2] == 0 || r[2] == 2 ? up->off + up->header - 16
-                                                      : c->dst;
+                    c->dst = r[2] == 4 ? up->off + 8 : r[2] == 0 || r[2] == 2 ? up->off + up->header - 16 : c->dst;
             }
             return true;
         }

@@ -23,14 +23,14 @@ void rtap_layout_find(struct rtap_layers *ls, struct rtap_layout *lo)
 }
 
 /* Calls f for each part of [first, last) that c covers, with whether it begins at an odd place of the sum. */
-#define FOR_EACH_PART(c, first, last, f)                                                             \
-    do {                                                                                             \
-        f(c, first, last, (c)->from, (c)->skip_from, (c)->from);                                     \
-        f(c, first, last, (c)->skip_to, (c)->to, (c)->from);                                         \
-        if ((c)->address) {                                                                          \
-            f(c, first, last, (c)->src, (c)->src + (c)->address, (c)->src);                          \
-            f(c, first, last, (c)->dst, (c)->dst + (c)->address, (c)->dst);                          \
-        }                                                                                            \
+#define FOR_EACH_PART(c, first, last, f)                                    \
+    do {                                                                    \
+        f(c, first, last, (c)->from, (c)->skip_from, (c)->from);            \
+        f(c, first, last, (c)->skip_to, (c)->to, (c)->from);                \
+        if ((c)->address) {                                                 \
+            f(c, first, last, (c)->src, (c)->src + (c)->address, (c)->src); \
+            f(c, first, last, (c)->dst, (c)->dst + (c)->address, (c)->dst); \
+        }                                                                   \
     } while (0)
 
 static bool covers(const struct rtap_cover *c, uint32_t first, uint32_t last)
@@ -48,9 +48,9 @@ static uint64_t part_of_sum(const struct rtap_cover *c, const uint8_t *data, uin
 {
     uint64_t sum = 0;
 
-#define ADD(c, first, last, from, to, base)                                         \
+#define ADD(c, first, last, from, to, base)                                             \
     for (uint32_t i = (first) > (from) ? (first) : (from); i < (last) && i < (to); i++) \
-        if (i < (c)->at || i >= (c)->at + 2)                                        \
+        if (i < (c)->at || i >= (c)->at + 2)                                            \
             sum += (i - (base)) & 1 ? data[i] : (uint32_t)data[i] << 8;
     FOR_EACH_PART(c, first, last, ADD);
 #undef ADD
@@ -145,7 +145,8 @@ static void follow(const struct rtap_layout *lo, const struct rtap_place *pl, ui
     }
 }
 
-static void sums_before(const struct rtap_layout *lo, const struct rtap_place *pl, const uint8_t *data, uint64_t *before)
+static void sums_before(const struct rtap_layout *lo, const struct rtap_place *pl, const uint8_t *data,
+                        uint64_t *before)
 {
     for (unsigned k = 0; k < pl->count; k++)
         before[k] = part_of_sum(&lo->sums[pl->sums[k]], data, pl->first, pl->last);
@@ -170,7 +171,8 @@ void rtap_place_put(const struct rtap_layout *lo, const struct rtap_place *pl, u
     follow(lo, pl, data, before);
 }
 
-void rtap_place_put_bytes(const struct rtap_layout *lo, const struct rtap_place *pl, uint8_t *data, const uint8_t *bytes)
+void rtap_place_put_bytes(const struct rtap_layout *lo, const struct rtap_place *pl, uint8_t *data,
+                          const uint8_t *bytes)
 {
     uint64_t before[RTAP_PLACE_SUMS];
 
@@ -269,7 +271,8 @@ void rtap_layout_resize(const struct rtap_layers *ls, uint8_t *data, uint32_t le
 
         if (!c || c->kind != RTAP_CODE_SIMPLE || l->end != ls->pkt->len || total < c->add || c->mul == 0 ||
             l->off + (uint64_t)c->at + 4 > ls->pkt->caplen ||
-            rtap_code_bits(c, data + l->off) * c->mul + c->add != l->end - (int64_t)l->off || /* it isn't this that tells */
+            rtap_code_bits(c, data + l->off) * c->mul + c->add !=
+                l->end - (int64_t)l->off || /* it isn't this that tells */
             !rtap_place_at(&none, (l->off + (uint64_t)c->at) * 8 + 32 - c->shift - bits, bits, &pl) ||
             pl.last > ls->pkt->caplen)
             continue;

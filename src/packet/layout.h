@@ -14,13 +14,13 @@ struct rtap_layout {
     struct rtap_cover sums[RTAP_LAYERS_MAX]; /* innermost first */
 };
 
-struct rtap_place { /* where a value is */
-    uint32_t first, last;        /* its bytes: [first, last) */
-    uint32_t bits;               /* of the value */
-    uint8_t shift;               /* bits behind it in the last byte */
-    bool le;                     /* whole bytes, the lowest first */
-    bool structural;             /* how the packet is laid out depends on it */
-    uint8_t count;               /* of the sums that change with it */
+struct rtap_place {       /* where a value is */
+    uint32_t first, last; /* its bytes: [first, last) */
+    uint32_t bits;        /* of the value */
+    uint8_t shift;        /* bits behind it in the last byte */
+    bool le;              /* whole bytes, the lowest first */
+    bool structural;      /* how the packet is laid out depends on it */
+    uint8_t count;        /* of the sums that change with it */
     uint8_t sums[RTAP_PLACE_SUMS];
 };
 

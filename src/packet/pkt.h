@@ -50,7 +50,7 @@ enum rtap_linktype {
 #define RTAP_PKT_VLAN_RESTORED (1u << 3) /* the outermost tag had been taken out and was put back here */
 #define RTAP_PKT_TS_HARDWARE (1u << 4)
 #define RTAP_PKT_TS_SOFTWARE (1u << 5)
-#define RTAP_PKT_INTERFACE (1u << 7)    /* ifindex means something: not in a pcap file */
+#define RTAP_PKT_INTERFACE (1u << 7) /* ifindex means something: not in a pcap file */
 #define RTAP_PKT_VNET (1u << 8)
 #define RTAP_PKT_LEN_REPAIRED (1u << 6) /* the file said len < caplen; len was raised to caplen */
 

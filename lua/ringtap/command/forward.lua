@@ -92,7 +92,7 @@ function forward.run(args)
         command.usage_error("-i and -o are the same interface")
     end
     local signals <close> = assert(ringtap.signals("INT", "TERM"))
-    local ways, message = {}, nil
+    local ways, message = {}
     ways[1], message = open_way(o, o.interface, o.output)
     if ways[1] and o.both then
         ways[2], message = open_way(o, o.output, o.interface)

@@ -15,8 +15,8 @@ local function make_parser()
     parser:mutex(
         parser:option("-x --multiplier", "N times as fast as it was recorded."):argname("N"):target("speed")
             :convert(sending.positive("multiplier")),
-        parser:option("-p --pps", "At this rate: packets a second, or with a unit (250kpps, 900Mbit/s)."):argname("RATE")
-            :convert(sending.rate),
+        parser:option("-p --pps", "At this rate: packets a second, or with a unit (250kpps, 900Mbit/s).")
+            :argname("RATE"):convert(sending.rate),
         parser:option("-M --mbps", "At so many million bits a second."):argname("N")
             :convert(sending.positive("number of Mbit/s")),
         parser:flag("-t --topspeed", "As fast as it goes.")
@@ -25,7 +25,8 @@ local function make_parser()
     parser:option("-L --limit", "Stop after N packets."):argname("N"):convert(integer("packet count", 1))
     parser:option("--duration", "Stop after so many seconds."):argname("SECONDS")
         :convert(sending.positive("number of seconds"))
-    parser:flag("-K --preload-pcap", "Read the whole file into memory before the first packet is sent."):target("preload")
+    parser:flag("-K --preload-pcap", "Read the whole file into memory before the first packet is sent.")
+        :target("preload")
     parser:option("-f --filter", "Only these packets, in libpcap's language."):argname("EXPRESSION")
     parser:option("--rewrite", "Replace an address, or the addresses of a network: 10.0.0.1=192.0.2.1, "
         .. "10.0.0.0/8=172.16.0.0/8, 02:00:00:00:00:01=02:00:00:00:00:02."):argname("FROM=TO"):count("*")

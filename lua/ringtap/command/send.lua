@@ -23,8 +23,8 @@ local function make_parser()
     parser:option("--burst", "So many frames back to back; if not given, as few as the rate allows."):argname("N")
         :convert(integer("burst", 1, 1024))
     parser:option("-v --vary", "A field that changes: ip.src=10.0.0.0/8, udp.srcport=1024-65535, ip.ttl=1,64,255, "
-        .. "ip.id=increment, tcp.seq=random, payload@0:8=counter (8 bytes from the payload's first one)."):argname("FIELD=HOW")
-        :count("*")
+        .. "ip.id=increment, tcp.seq=random, payload@0:8=counter (8 bytes from the payload's first one).")
+        :argname("FIELD=HOW"):count("*")
     parser:option("--seed", "For what is random: the same seed, the same values."):argname("N")
         :convert(integer("seed", 0))
     parser:flag("-n --dry-run", "Print the packet instead of sending it.")
@@ -59,8 +59,8 @@ local function from_file(path)
     if not source then
         return nil, message
     end
-    local list, ok, err = {}, nil, nil
-    ok, err = pcall(function()
+    local list = {}
+    local ok, err = pcall(function()
         for pkt in source:packets { count = 65536 } do
             list[#list + 1] = pkt:copy()
         end

@@ -13,7 +13,7 @@ local sending = {}
 function sending.positive(what)
     return function(text)
         local n = tonumber(text)
-        if not n or not (n > 0) or n == math.huge then
+        if not n or n ~= n or n <= 0 or n == math.huge then
             return nil, ("invalid %s '%s'"):format(what, text)
         end
         return n

@@ -59,14 +59,7 @@ local function blast(sink, o)
     local templates = templates_of(o.packet, sink:linktype())
     local asked = { rate = o.rate, count = o.count, duration = o.duration }
     local speed = o.rate ~= nil and rate.parse(o.rate) or {}
-    local signals, message, errno = o.signals, nil, nil
-    if not signals then
-        signals, message, errno = core.signals "INT"
-        if not signals then
-            return nil, message, errno
-        end
-    end
-    local taken <close> = not o.signals and signals or nil
+    local signals <close> = not o.signals and assert(core.signals "INT") or nil
     if o.burst and (o.burst < 1 or o.burst > 1024) then
         error("blast: option 'burst' must be from 1 to 1024", 0)
     end
@@ -81,7 +74,7 @@ local function blast(sink, o)
         burst = o.burst,
         progress = o.progress,
         every = o.progress and options.nanoseconds(o.every or 1),
-        signals = signals,
+        signals = o.signals or signals,
     })
     local r = report.new(result, asked)
     if r.message then

@@ -1,6 +1,6 @@
---- ringtap.probe(sender, source, {...}): numbered, stamped frames go out, and what of them comes back by the source tells
---- loss, order and the time of the round trip. The far end has to send them back (examples/reflector.lua does), or be the
---- other end of a link that is looped.
+--- ringtap.probe(sender, source, {...}): numbered, stamped frames go out, and what of them comes back by the source
+--- tells loss, order and the time of the round trip. The far end has to send them back (examples/reflector.lua does),
+--- or be the other end of a link that is looped.
 
 local core = require "ringtap.core"
 local options = require "ringtap.send.options"

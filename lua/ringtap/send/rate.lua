@@ -18,7 +18,7 @@ function rate.parse(v)
         unit = units[name]
         number = unit and powers[power] and tonumber(digits) * powers[power]
     end
-    if type(number) ~= "number" or not unit or not (number > 0) or number == math.huge then
+    if type(number) ~= "number" or not unit or number ~= number or number <= 0 or number == math.huge then
         error(('rate: packets a second, or a text as "250kpps", "1.2Mpps", "900Mbit/s", not %s'):format(
             type(v) == "string" and ("%q"):format(v) or tostring(v)), 0)
     end

@@ -82,13 +82,13 @@ local function replay(sink, what, o)
     end
     local opened <close> = type(what) == "string" and source or nil
     local loaded <close> = o.preload and preload(source) or nil
-    source = loaded or source
+    source = loaded or opened or source
     local first = source
     local run = core._replay(sink, spec)
     local why
     for round = 1, loops do
         local again <close> = source ~= first and source or nil
-        why, message, errno = run:pass(source, fn)
+        why, message, errno = run:pass(again or source, fn)
         if why ~= "end" or round == loops then
             break
         end

@@ -4,8 +4,8 @@
 --   { random = true }                any value of the field; { random = true, from = a, to = b } one of these
 --   { a, b, c }                      each in turn
 --   { counter = a }                  a, a + 1, ...
---   function(first, n)               asked before each batch of n frames, of which number `first` (from 1) is the first:
---                                    a value for all of them, or a list that is gone through
+--   function(first, n)               asked before each batch of n frames, of which the first is number `first` (from
+--                                    1): a value for all of them, or a list that is gone through
 --   "increment"                      from the value that the packet has
 --   "counter"                        { counter = 0 }
 --   "random", "a-b", "net/len", "a,b,c"
@@ -75,15 +75,14 @@ local function range(name, place, wire, t)
         if t.len > bits or bits ~= 32 and bits ~= 128 and bits ~= 48 then
             fail(name, "net/len is for addresses, and len is up to their bits")
         end
-        local address = wire(t.net)
-        local host = bits - t.len
+        local address, host = wire(t.net), bits - t.len
         if bits == 128 and host > 64 then
             fail(name, "up to 2^64 addresses: a length of 64 at least")
         end
-        from, _, whole = split(name, address, address)
+        local first, _, high = split(name, address, address)
         local mask = host >= 64 and -1 or (1 << host) - 1
-        from, to = from & ~mask, from | mask
-        whole = whole and whole:sub(1, 8) .. (">i8"):pack(from)
+        from, to = first & ~mask, first | mask
+        whole = high and high:sub(1, 8) .. (">i8"):pack(from)
     elseif t.from == nil and t.to == nil then
         from, to = 0, all
     elseif t.from == nil or t.to == nil then
