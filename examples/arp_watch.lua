@@ -1,5 +1,5 @@
 --- Who has which address: tells new hosts, and addresses that move from one MAC to another.
---- lua5.4 arp_watch.lua IF [SECONDS]
+assert(arg[1], "usage: lua5.4 arp_watch.lua IF [SECONDS]")
 local ringtap = require "ringtap"
 
 local cap <close> = assert(ringtap.capture(arg[1], { filter = "arp", latency = "low" }))

@@ -1,5 +1,5 @@
 --- A bridge of two interfaces: what comes in at one goes out at the other.
---- lua5.4 bridge.lua IF IF [SECONDS]
+assert(arg[2], "usage: lua5.4 bridge.lua IF IF [SECONDS]")
 local ringtap = require "ringtap"
 
 local function open(ifname)

@@ -1,5 +1,5 @@
 --- Packets and bytes by source address, of an interface for some seconds or of a file.
---- lua5.4 count_by_source.lua IF|FILE [SECONDS [FILTER]]
+assert(arg[1], "usage: lua5.4 count_by_source.lua IF|FILE [SECONDS [FILTER]]")
 local ringtap = require "ringtap"
 
 local what, seconds, filter = arg[1], tonumber(arg[2]) or 10, arg[3]

@@ -1,10 +1,10 @@
 --- Answers every query for an A record with one address; for a name server that isn't there.
---- lua5.4 dns_responder.lua IF ADDRESS [SECONDS]
+assert(arg[2], "usage: lua5.4 dns_responder.lua IF ADDRESS [SECONDS]")
 local ringtap = require "ringtap"
 local eth, ip, udp, dns = ringtap.eth, ringtap.ip, ringtap.udp, ringtap.dns
 
 local ifname, address, seconds = arg[1], arg[2], tonumber(arg[3])
-local rx <close> = assert(ringtap.capture(ifname, { filter = "udp dst port 53", direction = "in", latency = "low" }))
+local rx <close> = assert(ringtap.capture(ifname, { filter = "udp dst port 53", direction = "in" }))
 local tx <close> = assert(ringtap.sender(ifname))
 
 local function answer(pkt)
@@ -23,4 +23,5 @@ local function answer(pkt)
         }
 end
 
-print(assert(ringtap.forward(rx, tx, answer, { duration = seconds })) .. " answers")
+local n = assert(ringtap.forward(rx, tx, answer, { duration = seconds }))
+print(("%d answers, %d queries lost in the ring"):format(n, rx:stats().dropped))

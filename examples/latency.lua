@@ -1,5 +1,5 @@
 --- Round trips to a host that sends UDP back (reflector.lua does): loss, order, and a histogram of the times.
---- lua5.4 latency.lua IF DST_MAC SRC_IP DST_IP [RATE [COUNT]]
+assert(arg[4], "usage: lua5.4 latency.lua IF DST_MAC SRC_IP DST_IP [RATE [COUNT]]")
 local ringtap = require "ringtap"
 local eth, ip, udp = ringtap.eth, ringtap.ip, ringtap.udp
 

@@ -1,5 +1,5 @@
 --- Answers for a host that isn't there: ARP, ICMP echo, and every UDP datagram, which comes back to its sender.
---- lua5.4 reflector.lua IF ADDRESS [SECONDS]
+assert(arg[2], "usage: lua5.4 reflector.lua IF ADDRESS [SECONDS]")
 local ringtap = require "ringtap"
 
 local ifname, address, seconds = arg[1], arg[2], tonumber(arg[3])

@@ -1,12 +1,12 @@
 --- A capture file onto the wire, with its own timing, from other addresses; every packet's TTL is set.
---- lua5.4 replay.lua IF FILE [SPEED [OLD=NEW ...]]
+assert(arg[2], "usage: lua5.4 replay.lua IF FILE [SPEED [OLD=NEW ...]]")
 local ringtap = require "ringtap"
 
 local ifname, file, speed = table.unpack(arg, 1, 3)
 local rewrite = {}
 for i = 4, #arg do
-    local old, new = arg[i]:match "^(.-)=(.+)$"
-    rewrite[old] = new
+    local old, new = arg[i]:match "^(.+)=(.+)$"
+    rewrite[assert(old, "OLD=NEW")] = new
 end
 
 local tx <close> = assert(ringtap.sender(ifname))

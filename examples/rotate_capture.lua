@@ -1,5 +1,5 @@
 --- Capture into files of a size, of which the last ones are kept.
---- lua5.4 rotate_capture.lua IF FILE.pcapng [BYTES [FILES [SECONDS [FILTER]]]]
+assert(arg[2], "usage: lua5.4 rotate_capture.lua IF FILE.pcapng [BYTES [FILES [SECONDS [FILTER]]]]")
 local ringtap = require "ringtap"
 
 local ifname, path, size, files, seconds, filter = table.unpack(arg, 1, 6)

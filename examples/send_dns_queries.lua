@@ -1,5 +1,5 @@
 --- DNS queries with a new id and source port each, and what came back.
---- lua5.4 send_dns_queries.lua IF DST_MAC SRC_IP SERVER [RATE [COUNT [NAME...]]]
+assert(arg[4], "usage: lua5.4 send_dns_queries.lua IF DST_MAC SRC_IP SERVER [RATE [COUNT [NAME...]]]")
 local ringtap = require "ringtap"
 local eth, ip, udp, dns = ringtap.eth, ringtap.ip, ringtap.udp, ringtap.dns
 

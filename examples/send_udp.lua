@@ -1,5 +1,5 @@
 --- Numbered UDP datagrams from many ports, at a rate.
---- lua5.4 send_udp.lua IF DST_MAC SRC_IP DST_IP [RATE [COUNT]]
+assert(arg[4], "usage: lua5.4 send_udp.lua IF DST_MAC SRC_IP DST_IP [RATE [COUNT]]")
 local ringtap = require "ringtap"
 local eth, ip, udp = ringtap.eth, ringtap.ip, ringtap.udp
 

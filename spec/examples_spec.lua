@@ -67,7 +67,7 @@ describe("example #root", function()
             .. "a.example b.example")
         assert.matches("300 frames in", out, 1, true)
         assert.matches("300 answers, 0 lost in the ring\n  rcode 0: 300", out, 1, true)
-        assert.equal("300 answers\n", finish(responder))
+        assert.equal("300 answers, 0 queries lost in the ring\n", finish(responder))
         local names = {}
         for pkt in cap:packets { count = 300, idle = 1 } do
             assert.same({ "203.0.113.5", 1, "ok" }, { pkt["dns.a"], pkt["dns.count.answers"], pkt.checksum })
@@ -226,6 +226,9 @@ describe("ringtap send, replay #root", function()
             ["send -i veth_a 'udp{dstprt=5}'"] = { 1, "did you mean 'dstport'" },
             ["send -i veth_a 'os.exit(7)'"] = { 1, "nil value" },
             ["send -i veth_a 0200"] = { 1, "" },
+            ["send -i veth_a 020"] = { 1, "odd number of hex digits" },
+            ["send -i veth_a nope.pcap"] = { 1, "there is no such file" },
+            ["forward -i any -o veth_a"] = { 2, "'any' is not one interface" },
             ["replay -i veth_a"] = { 2, "file" },
             ["replay -i veth_a -t -p 5 x"] = { 2, "" },
             ["replay -i veth_a /nonexistent"] = { 1, "/nonexistent: No such file" },

@@ -150,11 +150,31 @@ describe("replay #root", function()
         local tx <close> = sending.open(ns)
         local process, peer = sending.tcpdump(ns, "udp")
         assert.equal(6, assert(tx:replay(assert(ringtap.memory(packets)), { speed = math.huge })).packets)
+        local file = support.tmpdir() .. "/unfinished.pcap" -- which does not keep that they were
+        local out = assert(ringtap.write(file))
         for _, pkt in ipairs(packets) do
             assert(tx:send(pkt))
+            assert(out:send(pkt))
         end
-        sending.stop_tcpdump(process, 12)
-        assert.same({ ["1 1 . . . ."] = 6, [". 1 . . . ."] = 6 }, sending.checksums(peer))
+        assert(out:close())
+        assert.equal(6, assert(tx:replay(file)).packets)
+        for i, pkt in ipairs(packets) do
+            local t = ringtap.template(pkt)
+            t["udp.srcport"] = i
+            assert.equal("ok", t.checksum)
+            assert(tx:send(t))
+            local e = pkt:edit()
+            e["udp.srcport"] = i
+            assert(tx:send(e))
+            for frame in tx:frames(1) do
+                frame:set(pkt)
+            end
+        end
+        assert(tx:blast { packet = packets, count = 6 })
+        -- a string is sent as it is
+        assert(tx:send(packets[1]:bytes()))
+        sending.stop_tcpdump(process, 6 * 7 + 1)
+        assert.same({ ["1 1 . . . ."] = 21, [". 1 . . . ."] = 21, ["1 0 . . . ."] = 1 }, sending.checksums(peer))
     end)
 
     root_it("refuses, and counts, what can't be sent as it was", function()
@@ -175,7 +195,8 @@ describe("replay #root", function()
         for _, case in ipairs {
             { { spede = 2 }, "did you mean 'speed'" }, { { speed = 0 }, "a number above 0" },
             { { speed = 1, rate = 1 }, "not both" }, { { rewrite = { x = "y" } }, "no MAC, IPv4 or IPv6" },
-            { { rewrite = { ["10.0.0.1"] = "::1" } }, "of one kind" }, { { filter = "udp" }, "goes with a path" },
+            { { rewrite = { ["10.0.0.1"] = "::1" } }, "of one kind" },
+            { { rewrite = { ["10.0.0.0/8"] = "172.16.0.0/8" } }, "behind the first 8" }, { { filter = "udp" }, "goes with a path" },
         } do
             local ok, err = pcall(function() tx:replay(assert(ringtap.memory { whole }), case[1]) end)
             assert.is_false(ok)
@@ -192,15 +213,15 @@ describe("replay #root", function()
         assert.same({ 2, "failed", 6 }, { partial.packets, partial.reason, tx:stats().sent })
     end)
 
-    root_it("to a file has the counts and the timing, too", function()
+    root_it("to a file keeps the times, and changes packets", function()
         local ns <close> = support.namespaces()
         local path = write_file(ns, { 0, 20000000, 40000000 })
         local copy = support.tmpdir() .. "/copy.pcapng"
         local out = assert(ringtap.write(copy))
         local r = assert(out:replay(path, { fn = function(pkt) pkt["ip.ttl"] = 9 end }))
+        assert.same({ 3, 3, 0 }, { r.packets, r.attempted, r.refused })
+        assert.is_true(r.seconds < 0.03) -- nobody waits for a file
         assert(out:close())
-        assert.equal(3, r.packets)
-        assert.is_true(math.abs(r.seconds - 0.04) < 0.02)
         local times = {}
         for pkt in assert(ringtap.read(copy)):packets() do
             times[#times + 1] = pkt.time - 1700000000000000000
@@ -405,7 +426,7 @@ describe("a probe #root", function()
             / ringtap.udp { srcport = 5, dstport = 6 } / ("\0"):rep(30)
         local r = assert(ringtap.probe(tx, rx, { packet = q, count = 200, rate = 1000 }))
         assert.same({ 200, 200, 0, 0, 0 }, { r.sent, r.received, r.lost, r.reordered, r.duplicates })
-        assert.is_true(r.rtt.least > 1000 and r.rtt.p50 < 50000000 and r.rtt.worst >= r.rtt.p99)
+        assert.is_true(r.rtt.least > 1000 and r.rtt.p50 < 500000000 and r.rtt.worst >= r.rtt.p99)
         local count = 0
         for _, bucket in ipairs(r.rtt.histogram) do
             count = count + bucket.count

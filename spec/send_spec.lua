@@ -315,6 +315,17 @@ describe("a template", function()
         assert.has_error(function() q:packet()["ip.ttl"] = 3 end)
     end)
 
+    it("is written to by layer, too", function()
+        local t = ringtap.template(q)
+        t.ip.ttl, t.udp.srcport = 7, 99
+        assert.same({ 7, 99, "ok" }, { t["ip.ttl"], t["udp.srcport"], t.checksum })
+        local tunnel = ringtap.template(ringtap.eth {} / ringtap.ip { ttl = 1 } / ringtap.ip { ttl = 2 } / ringtap.udp {})
+        tunnel["ip#2"].ttl = 9
+        assert.same({ 1, 9 }, tunnel:all "ip.ttl")
+        assert.same({ 1, 1 }, tunnel:all "ip.checksum.status")
+        assert.has_error(function() q:packet().ip.ttl = 7 end)
+    end)
+
     it("grows and shrinks with its lengths and checksums", function()
         local t = ringtap.template(q)
         for _, size in ipairs { 60, 43, 42, 1514, 50, 65000, 100 } do

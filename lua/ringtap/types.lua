@@ -125,7 +125,7 @@ function ringtap.wait(sources, timeout) end
 ---@class ringtap.probe_options
 ---@field packet ringtap.packet|ringtap.builder|string its payload has 24 bytes at least, which are written over
 ---@field count? integer frames; default 1000
----@field rate? number frames a second; default 1000
+---@field rate? number|string frames a second, or "10kpps"; default 1000
 ---@field timeout? number seconds that are waited for the last ones; default 1
 ---@field signals? ringtap.signals end it; default: SIGINT does
 
@@ -154,7 +154,7 @@ function ringtap.probe(sender, source, options) end
 --- direction is "both". What a sender can't send is in its counts.
 ---@param source ringtap.source
 ---@param sink ringtap.sink
----@param fn? fun(pkt: ringtap.packet): boolean|ringtap.packet|ringtap.builder
+---@param fn? fun(pkt: ringtap.packet): boolean|ringtap.packet|ringtap.builder|string|nil
 ---@param options? {count?: integer, duration?: number, idle?: number, signals?: ringtap.signals, report?: fun(), progress?: fun(), direction?: "in"|"both", patience?: number}
 --- patience: seconds to wait while a sender can send nothing; then packets of an interface are dropped (counted), and a
 --- file's end the loop; default 0.5
@@ -434,7 +434,7 @@ local sink = {}
 ---@param time? integer of a string; default: now
 ---@return true? ok
 ---@return string? message begins with "full" when it has to be tried again
----@return integer? errno EAGAIN for "full"
+---@return integer? errno EAGAIN for "full"; ENOBUFS, ENETDOWN or ENOLINK (no carrier) where that is why
 function sink:send(packet, time) end
 
 --- Write out what was gathered; a sender waits until the kernel has taken what is queued.
@@ -490,6 +490,7 @@ function sink:frames(count) end
 ---@field asked {rate?: number|string, count?: integer, duration?: number, speed?: number, loop?: integer}
 ---@field reason "count"|"duration"|"end"|"interrupted"|"stuck"|"failed"
 ---@field message? string
+---@field last? string why the last frame was refused that was
 ---@field method string
 ---@field super_frames integer
 ---@field skipped? integer of a replay: fn returned false
@@ -503,12 +504,13 @@ function sink:frames(count) end
 function sink:blast(options) end
 
 ---@class ringtap.replay_options
----@field speed? number factor; default 1; math.huge: as fast as it goes
+---@field speed? number factor; default 1, to a file math.huge: as fast as it goes
 ---@field rate? number|string instead of speed
 ---@field loop? integer times; 0: for ever
 ---@field count? integer packets
 ---@field duration? number seconds
----@field fn? fun(pkt: ringtap.template): boolean? may change it, return something else instead, or false: not sent
+---@field fn? fun(pkt: ringtap.template): boolean|ringtap.packet|ringtap.builder|string|nil may change it; false: it is not
+--- sent; a packet, a builder or bytes are sent instead
 ---@field rewrite? table<string, string> addresses, or networks of one length, that are replaced
 ---@field filter? string|ringtap.filter with a path
 ---@field preload? boolean read all of it into memory first

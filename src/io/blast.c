@@ -118,8 +118,10 @@ static int stuck(struct rtap_blast *b)
     if (!b->stuck_since)
         b->stuck_since = now;
     until = b->patience > INT64_MAX - b->stuck_since ? INT64_MAX : b->stuck_since + b->patience;
-    if (now >= until)
+    if (now >= until) {
+        b->error = rtap_sink_errno(b->sink, -EAGAIN);
         return over(b, RTAP_BLAST_STUCK);
+    }
     return b->sink->ops->wait(b->sink, until - now < SLICE ? until - now : SLICE);
 }
 

@@ -43,7 +43,7 @@ struct rtap_blast {
     double dues[RTAP_BLAST_MOST]; /* of frames that are made and not passed on */
     unsigned waiting;
     enum rtap_blast_end end;
-    int error; /* of RTAP_BLAST_FAILED; the sentence is the sink's */
+    int error; /* of RTAP_BLAST_FAILED and _STUCK; the sentence is the sink's */
 };
 
 /* All that is to be set is set; the rest is zero. */

@@ -1,6 +1,7 @@
 /* The part that all sinks share. */
 #include "sink.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,18 @@ int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
         return r;
     memcpy(data, pkt->data, pkt->caplen);
     return k->ops->commit(k, pkt);
+}
+
+int rtap_sink_errno(const struct rtap_sink *k, int err)
+{
+    if (err != -EAGAIN || !k->live)
+        return err;
+    switch (k->blocked) {
+    case RTAP_NO_BUFFER: return -ENOBUFS;
+    case RTAP_LINK_DOWN: return -ENETDOWN;
+    case RTAP_NO_CARRIER: return -ENOLINK;
+    default: return err;
+    }
 }
 
 int rtap_sink_fail(struct rtap_sink *k, int err, const char *fmt, ...)

@@ -95,6 +95,8 @@ static inline bool rtap_sink_takes(const struct rtap_sink *k, uint16_t linktype)
 
 /* Give one packet to the sink, which is done with its bytes on return. */
 int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt);
+/* The errno that tells people what -EAGAIN of a live sink is about; others as they are. */
+int rtap_sink_errno(const struct rtap_sink *k, int err);
 extern const char *const rtap_cause_names[RTAP_CAUSES]; /* as stats() has them */
 int rtap_sink_fail(struct rtap_sink *k, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -186,7 +186,7 @@ static void push_result(lua_State *L, struct run *r)
     if (r->b.end == RTAP_BLAST_FAILED || r->b.end == RTAP_BLAST_STUCK) {
         lua_pushstring(L, r->run.u->sink->error);
         lua_setfield(L, -2, "message");
-        lua_pushinteger(L, r->b.end == RTAP_BLAST_FAILED ? -r->b.error : EAGAIN);
+        lua_pushinteger(L, -r->b.error);
         lua_setfield(L, -2, "errno");
     }
 }
@@ -250,6 +250,7 @@ static int blast(lua_State *L)
     struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_sink *u = rtap_lua_check_sink(L, S, 1);
     struct run *r;
+    int err;
 
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
@@ -262,10 +263,11 @@ static int blast(lua_State *L)
     u = rtap_lua_check_sink(L, S, 1); /* again: a finalizer may have closed it */
     if (u->loops)
         return luaL_error(L, "blast: a loop over this sender's frames is running");
+    err = rtap_lua_sink_push_out(L, u, r->b.patience); /* what an earlier call had to leave */
+    u = rtap_lua_check_sink(L, S, 1);
+    if (err < 0)
+        return rtap_lua_fail(L, rtap_sink_errno(u->sink, err), u->sink->error);
     rtap_lua_run_begin(L, S, &r->run, 2);
-    if (r->run.before.queued)
-        return luaL_error(L, "blast: %I frames are queued that could not be sent: flush() first",
-                          (lua_Integer)r->run.before.queued);
     lua_toclose(L, 3);
     r->b.sink = u->sink;
     r->b.ask = ask;

@@ -19,6 +19,7 @@ struct forward {
     int report, progress; /* stack index, in forward's frame, of the function for USR1 and USR2; of the one that is
                            * called now and then; 0: none */
     int64_t told;         /* when progress was */
+    bool live;            /* packets come from an interface */
     int64_t patience, stuck_since; /* ns that it waits while a live sink takes nothing; since when it does, or 0 */
     bool asked, stopped;           /* by the first signal to end; by a second one */
     struct rtap_frame frame;
@@ -131,6 +132,8 @@ static int wait_for_room(lua_State *L, struct rtap_lua_loop *lp)
 
     if (!f->stuck_since)
         f->stuck_since = now;
+    if (f->live && (k->blocked == RTAP_LINK_DOWN || k->blocked == RTAP_NO_CARRIER))
+        return -EAGAIN; /* what comes meanwhile is lost on any bridge, and the other way must not wait */
     if (!k->ops->wait || now - f->stuck_since >= f->patience)
         return -EAGAIN;
     k->wake_fd = forward_wake_fd(lp);
@@ -163,7 +166,7 @@ static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop
         S->L = L; /* for functions that the sink runs */
         k->frame = &f->frame;
         k->wake_fd = forward_wake_fd(lp);
-        r = rtap_lua_sink_put(L, S, f->to, at);
+        r = rtap_lua_sink_put(L, S, f->to, at, lp->source->ops->live);
         if (f->to->sink) {
             f->to->sink->wake_fd = -1;
             f->to->sink->frame = NULL;
@@ -216,7 +219,7 @@ static bool ask(lua_State *L, struct rtap_lua *S, int what)
     lua_call(L, 1, 1);
     if (!lua_toboolean(L, -1))
         return false;
-    if (lua_istable(L, -1) || lua_isuserdata(L, -1)) { /* something else instead */
+    if (lua_istable(L, -1) || lua_isuserdata(L, -1) || lua_type(L, -1) == LUA_TSTRING) { /* something else instead */
         rtap_lua_to_template(L, S, what + 1, ((struct rtap_lua_sink *)lua_touserdata(L, 2))->linktype);
         lua_replace(L, what);
     }
@@ -232,7 +235,7 @@ static int forward(lua_State *L)
     struct rtap_lua_loop *lp;
     struct forward *f;
     lua_Integer n = 0;
-    bool has_fn = !lua_isnoneornil(L, 3), live, bridge;
+    bool has_fn = !lua_isnoneornil(L, 3), bridge;
     int r = 0, at;
 
     rtap_lua_check_source(L, S, 1);
@@ -259,8 +262,8 @@ static int forward(lua_State *L)
     lp->context = f;
     lp->between = forward_between;
     lp->wake_fd = forward_wake_fd;
-    live = lp->source->ops->live;
-    bridge = o.direction == 0 && f->to->sink->live && live;
+    f->live = lp->source->ops->live;
+    bridge = o.direction == 0 && f->to->sink->live && f->live;
     while (rtap_lua_loop_step(L, lp, at)) {
         int what = at + 1;
 
@@ -287,11 +290,14 @@ static int forward(lua_State *L)
     }
     rtap_lua_check_sink(L, S, 2);
     if (r == 0 && !f->stopped)
-        r = f->to->sink->live ? rtap_lua_sink_push_out(L, f->to, f->patience) : forward_kick(L, lp);
-    if (r == -EAGAIN && live) /* the queue keeps it */
+        r = forward_kick(L, lp);
+    if (r == -EAGAIN && !(f->live && (f->to->sink->blocked == RTAP_LINK_DOWN || f->to->sink->blocked == RTAP_NO_CARRIER)))
+        r = rtap_lua_sink_push_out(L, f->to, f->patience);
+    f->to->queued = r == -EAGAIN;
+    if (r == -EAGAIN && f->live) /* the queue keeps it */
         r = 0;
     if (r < 0 && r != -EINTR)
-        return rtap_lua_fail(L, r, f->to->sink->error);
+        return rtap_lua_fail(L, rtap_sink_errno(f->to->sink, r), f->to->sink->error);
     lua_pushinteger(L, n);
     lua_pushstring(L, lp->reason);
     return 2;

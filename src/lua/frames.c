@@ -73,7 +73,7 @@ static void take(lua_State *L, struct rtap_lua_frames *fr)
 
     while ((r = k->ops->reserve(k, 0, &data)) == -EAGAIN) {
         r = rtap_lua_sink_push_out(L, fr->owner, PATIENCE);
-        if (fr->closed || !fr->owner)
+        if (fr->closed)
             luaL_error(L, "the sink was closed while a loop over its frames was running");
         if (r < 0 && r != -EMSGSIZE && r != -EINVAL)
             break;
@@ -111,7 +111,7 @@ static int step_frames(lua_State *L)
     fr->shown = false;
     if (fr->left == 0) {
         r = rtap_lua_sink_push_out(L, fr->owner, PATIENCE);
-        if (r < 0 && fr->owner)
+        if (r < 0 && !fr->closed)
             fail(L, fr);
         end_frames(fr);
         lua_pushnil(L);

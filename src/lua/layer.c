@@ -1,5 +1,5 @@
 /* pkt[name] for what is no method, and layers as values: pkt.udp, pkt.udp.dstport. */
-#include "engine.h"
+#include "writable.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,9 +233,30 @@ static int layer_index(lua_State *L)
 
 static int layer_newindex(lua_State *L)
 {
-    rtap_lua_check(L, 1, RTAP_STATE(L)->mt_layer, "layer");
-    return luaL_error(L, "a packet can't be changed (field '%s'); pkt:edit() makes a builder of it",
-                      luaL_tolstring(L, 2, NULL));
+    struct rtap_lua *S = RTAP_STATE(L);
+    const struct layer_ref *ref = rtap_lua_check(L, 1, S->mt_layer, "layer");
+    const struct rtap_layers *ls;
+    int n = 0;
+
+    luaL_checkstring(L, 2);
+    lua_settop(L, 3);
+    lua_getiuservalue(L, 1, 1); /* 4: the packet */
+    if (!rtap_lua_is_writable(L, S, 4))
+        return luaL_error(L, "a packet can't be changed (field '%s'); pkt:edit() makes a builder of it",
+                          luaL_tolstring(L, 2, NULL));
+    lua_getiuservalue(L, 1, 2);
+    ls = rtap_lua_layers_all(L, S, 4);
+    for (unsigned i = 0; ref->layer >= 0 && i <= (unsigned)ref->layer && i < ls->count; i++)
+        n += ls->at[i].proto == ls->at[ref->layer].proto;
+    if (n > 1)
+        lua_pushfstring(L, "%s.%s#%d", lua_tostring(L, 5), lua_tostring(L, 2), n);
+    else
+        lua_pushfstring(L, "%s.%s", lua_tostring(L, 5), lua_tostring(L, 2));
+    lua_replace(L, 2);
+    lua_pushvalue(L, 4);
+    lua_replace(L, 1);
+    lua_settop(L, 3);
+    return rtap_lua_write_field(L, S);
 }
 
 static int layer_tostring(lua_State *L)

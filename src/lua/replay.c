@@ -58,10 +58,14 @@ static int replay_new(lua_State *L)
     r->run.u = rtap_lua_check_sink(L, S, 1);
     if (r->run.u->loops)
         return luaL_error(L, "replay: a loop over this sender's frames is running");
+    if (r->run.u->sink->live) {
+        int err = rtap_lua_sink_push_out(L, r->run.u, r->patience); /* what an earlier call had to leave */
+
+        r->run.u = rtap_lua_check_sink(L, S, 1);
+        if (err < 0)
+            return rtap_lua_fail(L, rtap_sink_errno(r->run.u->sink, err), r->run.u->sink->error);
+    }
     rtap_lua_run_begin(L, S, &r->run, 2);
-    if (r->run.u->sink->live && r->run.before.queued)
-        return luaL_error(L, "replay: %I frames are queued that could not be sent: flush() first",
-                          (lua_Integer)r->run.before.queued);
     return 1;
 }
 
@@ -167,7 +171,7 @@ static void schedule(struct replay *r, const struct rtap_pkt *pkt)
 /* ------------------------------------------------------------------ one source */
 
 /* fn(template) at 3: what goes out instead is at `what` then; false: nothing. */
-static bool ask(lua_State *L, struct rtap_lua *S, int what)
+static bool ask(lua_State *L, struct rtap_lua *S, struct replay *r, int what)
 {
     rtap_lua_to_template(L, S, what, 0);
     lua_replace(L, what);
@@ -176,8 +180,8 @@ static bool ask(lua_State *L, struct rtap_lua *S, int what)
     lua_call(L, 1, 1);
     if (lua_isboolean(L, -1) && !lua_toboolean(L, -1))
         return false;
-    if (lua_istable(L, -1) || lua_isuserdata(L, -1)) {
-        rtap_lua_to_template(L, S, what + 1, 0);
+    if (lua_istable(L, -1) || lua_isuserdata(L, -1) || lua_type(L, -1) == LUA_TSTRING) {
+        rtap_lua_to_template(L, S, what + 1, r->run.u->linktype);
         lua_replace(L, what);
     }
     lua_settop(L, what);
@@ -192,7 +196,7 @@ static int put(lua_State *L, struct rtap_lua *S, struct replay *r, int what)
     if (is_paced(r))
         rtap_histogram_add(&r->run.late, rtap_pace_now() - r->run.started - (int64_t)r->due);
     for (;;) {
-        err = rtap_lua_sink_put(L, S, r->run.u, what);
+        err = rtap_lua_sink_put(L, S, r->run.u, what, false);
         if (err == -EINTR) {
             rtap_lua_interrupt(L);
         } else if (err != -EAGAIN || !r->run.u->sink->live) {
@@ -270,7 +274,7 @@ static int replay_pass(lua_State *L)
             lp->slot->pkt.len = lp->slot->pkt.caplen;
         schedule(r, &lp->slot->pkt);
         rtap_lua_push_handle(L, lp); /* 8 */
-        if (!lua_isnil(L, 3) && !ask(L, S, 8))
+        if (!lua_isnil(L, 3) && !ask(L, S, r, 8))
             r->skipped++;
         else if (wait_until_due(L, r))
             err = put(L, S, r, 8);
@@ -292,6 +296,7 @@ static int replay_finish(lua_State *L)
 {
     struct replay *r = check_run(L);
     struct rtap_sink *k;
+    int stuck = r->reason && strcmp(r->reason, "stuck") == 0 ? EAGAIN : 0;
 
     lua_settop(L, 1);
     lua_getiuservalue(L, 1, 1);
@@ -301,8 +306,12 @@ static int replay_finish(lua_State *L)
         int err = rtap_lua_sink_push_out(L, r->run.u, hurry ? 0 : r->patience);
 
         k = rtap_lua_check_sink(L, RTAP_STATE(L), 2)->sink;
-        if (err == -EAGAIN)
+        if (err == -EAGAIN) {
+            err = rtap_sink_errno(k, err);
             k->ops->drop(k, k->blocked ? k->blocked : RTAP_ABANDONED, 0);
+        }
+        if (err < 0)
+            stuck = -err;
         r->run.u->queued = false;
     } else {
         rtap_lua_sink_kick(L, r->run.u); /* an error is told when it is closed */
@@ -314,8 +323,10 @@ static int replay_finish(lua_State *L)
     lua_setfield(L, -2, "skipped");
     lua_pushinteger(L, (lua_Integer)r->read);
     lua_setfield(L, -2, "read");
-    lua_pushstring(L, k->error);
-    lua_setfield(L, -2, "error");
+    if (stuck) { /* in the end not everything could be sent */
+        lua_pushinteger(L, stuck);
+        lua_setfield(L, -2, "errno");
+    }
     return 1;
 }
 

@@ -26,6 +26,7 @@ void rtap_lua_run_begin(lua_State *L, struct rtap_lua *S, struct rtap_lua_run *r
     run->signals = lua_isnil(L, -1) ? NULL : rtap_lua_check(L, lua_gettop(L), S->mt_signals, "signals");
     lua_pop(L, 1); /* the table keeps them */
     run->u->sink->ops->stats(run->u->sink, &run->before);
+    run->refusals = run->u->sink->refusals;
 }
 
 static void set_integer(lua_State *L, const char *name, uint64_t v)
@@ -89,6 +90,10 @@ void rtap_lua_run_push(lua_State *L, struct rtap_lua_run *run, bool whole)
     set_integer(L, "super_frames", now.super_frames - run->before.super_frames);
     push_histogram(L, &run->late);
     lua_setfield(L, -2, "late");
+    if (run->u->sink->refusals != run->refusals) {
+        lua_pushstring(L, run->u->sink->error);
+        lua_setfield(L, -2, "last");
+    }
 }
 
 bool rtap_lua_run_look(lua_State *L, struct rtap_lua_run *run, int spec)

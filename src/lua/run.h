@@ -13,6 +13,7 @@ struct rtap_lua_run {
     struct rtap_sink_stats before;
     int64_t started, ended; /* CLOCK_MONOTONIC; 0: not yet */
     int64_t looked, told, every;
+    uint64_t refusals;  /* of the sink, before */
     uint64_t attempted; /* frames that were made, or packets that were given to the sink */
     struct rtap_histogram late;
 };

@@ -125,7 +125,7 @@ static int sink_drain(lua_State *L)
     until = rtap_pace_now() + patience;
     r = rtap_lua_sink_push_out(L, u, patience);
     if (r < 0)
-        return rtap_lua_fail(L, r, u->sink->error);
+        return rtap_lua_fail(L, rtap_sink_errno(u->sink, r), u->sink->error);
     while ((left = u->sink->ops->pending(u->sink)) > 0) {
         struct rtap_pacer p = {.spin = 0};
         int64_t now = rtap_pace_now();

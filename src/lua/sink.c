@@ -32,21 +32,30 @@ struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int 
     return u;
 }
 
-int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx)
+/* Is its checksum to be worked out before it is sent? A capture file does not keep that the sender left it to the
+ * hardware, but the sum of the pseudo header alone, as the kernel leaves it, tells. */
+static bool is_unfinished(const struct rtap_pkt *pkt, bool writable)
+{
+    if (pkt->status & (RTAP_PKT_VNET | RTAP_PKT_GSO))
+        return false;
+    return pkt->status & RTAP_PKT_CSUM_NOT_READY || (!writable && rtap_checksum_is_partial(pkt));
+}
+
+int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx, bool as_it_is)
 {
     const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, idx);
-    const uint32_t lost = RTAP_PKT_CSUM_NOT_READY | RTAP_PKT_VNET | RTAP_PKT_GSO;
+    bool writable = rtap_lua_is_writable(L, S, idx);
     struct rtap_layout lo;
     uint8_t *data;
     int r;
 
     if (u->loops)
         luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their place");
-    if (u->sink->live && pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY &&
-        rtap_lua_is_writable(L, S, idx)) /* a template: it may have been changed */
+    if (u->sink->live && pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY && writable)
+        /* a template: it may have been changed */
         rtap_super_prepare(pkt, (uint8_t *)pkt->data);
-    if (!u->sink->live || (pkt->status & lost) != RTAP_PKT_CSUM_NOT_READY || !rtap_sink_takes(u->sink, pkt->linktype) ||
-        pkt->caplen < pkt->len)
+    if (!u->sink->live || !rtap_sink_takes(u->sink, pkt->linktype) || pkt->caplen < pkt->len ||
+        !is_unfinished(pkt, writable || as_it_is))
         return rtap_sink_send(u->sink, pkt);
     rtap_lua_engine(L, S); /* may run Lua */
     rtap_layout_find(rtap_lua_layers(L, S, idx), &lo);
@@ -103,6 +112,7 @@ static void packet_of_string(lua_State *L, const struct rtap_lua_sink *u, struct
 static void to_packet(lua_State *L, struct rtap_lua *S, const struct rtap_lua_sink *u)
 {
     struct rtap_owned *o;
+    struct timespec ts;
     struct rtap_pkt p;
 
     if (lua_type(L, 2) == LUA_TSTRING) {
@@ -117,7 +127,12 @@ static void to_packet(lua_State *L, struct rtap_lua *S, const struct rtap_lua_si
         rtap_lua_set_type(L, S->mt_owned);
         lua_replace(L, 2);
     } else if (lua_type(L, 2) == LUA_TTABLE) { /* raises when it is none */
-        rtap_lua_to_template(L, S, 2, 0);
+        struct rtap_lua_template *t = rtap_lua_to_template(L, S, 2, 0);
+
+        if (t->t.pkt.time == RTAP_NO_TIME) {
+            clock_gettime(CLOCK_REALTIME, &ts);
+            t->t.pkt.time = ts.tv_sec * 1000000000ll + ts.tv_nsec;
+        }
         lua_replace(L, 2);
     }
 }
@@ -127,6 +142,7 @@ static int sink_send(lua_State *L)
 {
     struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_sink *u = self(L);
+    bool text = lua_type(L, 2) == LUA_TSTRING;
     uint64_t refusals;
     int r;
 
@@ -138,7 +154,7 @@ static int sink_send(lua_State *L)
         S->L = L;
         u = self(L);
         refusals = u->sink->refusals;
-        r = rtap_lua_sink_put(L, S, u, 2);
+        r = rtap_lua_sink_put(L, S, u, 2, text);
         rtap_lua_raise_pending(L, S);
         if (r == -EINTR) {
             rtap_lua_interrupt(L);
@@ -161,7 +177,7 @@ static int sink_send(lua_State *L)
             lua_pushfstring(L, "full: %s", u->sink->error);
         else
             lua_pushliteral(L, "full");
-        lua_pushinteger(L, EAGAIN);
+        lua_pushinteger(L, -rtap_sink_errno(u->sink, r));
         return 3;
     }
     if (r < 0)
@@ -183,7 +199,7 @@ static int sink_flush(lua_State *L)
     else
         r = rtap_lua_sink_kick(L, u);
     if (r < 0)
-        return rtap_lua_fail(L, r, self(L)->sink->error);
+        return rtap_lua_fail(L, rtap_sink_errno(self(L)->sink, r), self(L)->sink->error);
     lua_pushboolean(L, 1);
     return 1;
 }

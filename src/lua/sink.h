@@ -14,9 +14,9 @@ struct rtap_lua_sink {
 struct rtap_lua_sink *rtap_lua_sink_new(lua_State *L, struct rtap_lua *S);
 struct rtap_lua_sink *rtap_lua_check_sink(lua_State *L, struct rtap_lua *S, int idx); /* raises when closed */
 int rtap_lua_sink_kick(lua_State *L, struct rtap_lua_sink *u);                        /* 0 or -errno; may raise */
-/* Give it the packet at idx (absolute), with checksums made good that were left to the hardware. 0 or as
- * rtap_sink_send; -EINTR is for the caller. May raise. */
-int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx);
+/* Give it the packet at idx (absolute), with checksums made good that were left to the hardware; as_it_is: unless it is
+ * known that they were. 0 or as rtap_sink_send; -EINTR is for the caller. May raise. */
+int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx, bool as_it_is);
 /* Pass on what is queued, waiting up to `patience` ns: 0, -EAGAIN when time is up, -errno. Signals run the hook, which
  * may raise. */
 int rtap_lua_sink_push_out(lua_State *L, struct rtap_lua_sink *u, int64_t patience);

@@ -80,6 +80,12 @@ static void complete(lua_State *L, struct rtap_lua *S, int idx)
     t->version = 0;
 }
 
+static bool is_packet(lua_State *L, struct rtap_lua *S, int idx)
+{
+    return lua_islightuserdata(L, idx) || rtap_lua_test(L, idx, S->mt_owned) || rtap_lua_test(L, idx, S->mt_held) ||
+           rtap_lua_test(L, idx, S->mt_template);
+}
+
 struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype)
 {
     struct rtap_lua_template *t = rtap_lua_test(L, idx, S->mt_template);
@@ -103,6 +109,8 @@ struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S,
     lua_pushvalue(L, idx);
     if (is_builder(L, idx))
         builder_to_packet(L, top + 1);
+    if (!is_packet(L, S, top + 1))
+        luaL_error(L, "a packet, a template, a builder or bytes expected, got %s", luaL_typename(L, top + 1));
     n = rtap_lua_check_pkt(L, S, top + 1)->caplen;
     t = new_template(L, S, n);
     pkt = rtap_lua_check_pkt(L, S, top + 1); /* again: see above */
@@ -233,6 +241,8 @@ static struct rtap_lua_place *find_place(lua_State *L, struct rtap_lua *S, int i
         find_out(L, S, idx, p);
         return p;
     }
+    if (strchr(lua_tostring(L, name), '@'))
+        luaL_error(L, "%s: bytes without a name are payload@OFFSET:SIZE or frame@OFFSET:SIZE", lua_tostring(L, name));
     f = rtap_lua_kept_fieldset(L, S, name);
     if (!f)
         rtap_lua_no_field(L, S, "no protocol has a field", lua_tostring(L, name));

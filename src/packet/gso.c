@@ -10,7 +10,7 @@ enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_PSH = 8, TCP_ACK = 16 };
 
 static uint32_t network_header(const uint8_t *data, uint32_t len, uint16_t linktype)
 {
-    if (linktype == RTAP_LINKTYPE_RAW)
+    if (linktype == RTAP_LINKTYPE_RAW || linktype == RTAP_LINKTYPE_IPV4 || linktype == RTAP_LINKTYPE_IPV6)
         return 0;
     if (linktype != RTAP_LINKTYPE_ETHERNET || len < 14)
         return UINT32_MAX;
@@ -63,9 +63,15 @@ static uint64_t pseudo_sum(const uint8_t *data, const struct rtap_flow *f, uint3
     return sum + (length >> 16) + (length & 0xffff);
 }
 
-static uint8_t *checksum_field(uint8_t *data, const struct rtap_flow *f)
+static uint32_t checksum_at(const struct rtap_flow *f)
 {
-    return data + f->transport + (f->tcp ? 16 : 6);
+    return f->transport + (f->tcp ? 16 : 6);
+}
+
+/* What the kernel leaves where a checksum is still to be worked out. */
+static uint16_t partial_sum(const uint8_t *data, const struct rtap_flow *f)
+{
+    return (uint16_t)~rtap_csum_fold(pseudo_sum(data, f, f->end - f->transport));
 }
 
 /* ------------------------------------------------------------------ several into one */
@@ -168,7 +174,7 @@ void rtap_gso_finish(const struct rtap_gso *g, uint8_t *data, struct virtio_net_
     }
     if (!f->tcp)
         rtap_put_be16(data + f->transport + 4, (uint16_t)length);
-    rtap_put_be16(checksum_field(data, f), (uint16_t)~rtap_csum_fold(pseudo_sum(data, f, length)));
+    rtap_put_be16(data + checksum_at(f), (uint16_t)~rtap_csum_fold(pseudo_sum(data, f, length)));
 }
 
 /* ------------------------------------------------------------------ what was captured */
@@ -198,12 +204,20 @@ bool rtap_vnet_for(const struct rtap_pkt *pkt, uint32_t mtu, struct virtio_net_h
     return true;
 }
 
+bool rtap_checksum_is_partial(const struct rtap_pkt *pkt)
+{
+    struct rtap_flow f;
+
+    return rtap_flow_find(pkt->data, pkt->caplen, pkt->linktype, &f) &&
+           rtap_be16(pkt->data + checksum_at(&f)) == partial_sum(pkt->data, &f);
+}
+
 void rtap_super_prepare(const struct rtap_pkt *pkt, uint8_t *data)
 {
     struct rtap_flow f;
 
     if (rtap_flow_find(data, pkt->caplen, pkt->linktype, &f))
-        rtap_put_be16(checksum_field(data, &f), (uint16_t)~rtap_csum_fold(pseudo_sum(data, &f, f.end - f.transport)));
+        rtap_put_be16(data + checksum_at(&f), partial_sum(data, &f));
 }
 
 void rtap_vnet_complete(const struct rtap_pkt *pkt, uint8_t *data)

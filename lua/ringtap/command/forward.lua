@@ -88,7 +88,9 @@ end
 ---@return integer status
 function forward.run(args)
     local o = command.parse(make_parser(), args)
-    if o.interface == o.output then
+    if o.interface == "any" or o.output == "any" then
+        command.usage_error("'any' is not one interface")
+    elseif o.interface == o.output then
         command.usage_error("-i and -o are the same interface")
     end
     local signals <close> = assert(ringtap.signals("INT", "TERM"))

@@ -8,7 +8,7 @@ local replay = {}
 local function make_parser()
     local integer = command.integer
     local parser = command.parser("replay", "Send the packets of a capture file, with the gaps that they were recorded "
-        .. "with. Checksums that were left to the hardware when a packet was captured are made good.")
+        .. "with. Checksums of TCP and UDP that were left to the hardware when a packet was captured are made good.")
     parser:usage("Usage: ringtap replay -i IF [flags] FILE")
     parser:argument("file", "pcap or pcapng, also compressed.")
     parser:option("-i --intf1", "Send here."):argname("IF"):target("interface"):count(1)

@@ -14,7 +14,7 @@ local function make_parser()
     parser:argument("packet", "A builder, 'eth{dst=\"02:00:00:00:00:02\"} / ip{dst=\"192.0.2.2\"} / udp{dstport=53} / "
         .. "\"payload\"'; bytes in hex; or a capture file, whose packets are sent in turn.")
     parser:option("-i --interface", "Send here."):argname("IF"):count(1)
-    parser:option("-c --count", "Send N frames; 1 if there is no --duration."):argname("N")
+    parser:option("-c --count", "Send N frames; without --duration and -c each packet once."):argname("N")
         :convert(integer("frame count", 1))
     parser:option("-d --duration", "Send for so many seconds."):argname("SECONDS")
         :convert(sending.positive("number of seconds"))
@@ -31,7 +31,7 @@ local function make_parser()
     sending.flags(parser)
     parser:epilog("The names in a builder are the protocols (ringtap fields -G lists their fields); eth.src is the "
         .. "interface's address unless it is given. The report is printed on standard output; the exit status is 0 "
-        .. "when every frame was sent.")
+        .. "when no frame was refused.")
     return parser
 end
 
@@ -73,14 +73,20 @@ local function from_file(path)
 end
 
 local function packet_of(text, o)
-    local digits = text:gsub("[%s:]", "")
-    if digits:find "^%x+$" and #digits % 2 == 0 and #digits >= 2 then
+    local digits = text:gsub("^0[xX]", ""):gsub("[%s:]", "")
+    if digits:find "^%x+$" then
+        if #digits % 2 == 1 then
+            return nil, ("packet: an odd number of hex digits, %d"):format(#digits)
+        end
         return (digits:gsub("%x%x", function(d) return string.char(tonumber(d, 16)) end))
     end
     local file = io.open(text)
     if file then
         file:close()
         return from_file(text)
+    end
+    if not text:find "[{(\"']" then
+        return nil, ("%s: there is no such file, and it is neither hex nor a builder as eth{} / ip{} / udp{}"):format(text)
     end
     local packet, message = build(text)
     if not packet then
@@ -120,8 +126,8 @@ function send.run(args)
     end
     if o.dry_run then
         local ok, shown = pcall(function()
-            local list = type(packet) == "table" and getmetatable(packet) == nil
-            return ringtap.template(list and packet[1] or packet):show()
+            local several = type(packet) == "table" and getmetatable(packet) == nil
+            return ringtap.template(several and packet[1] or packet):show()
         end)
         io.stdout:write(shown, "\n")
         return ok and 0 or 1
@@ -131,9 +137,11 @@ function send.run(args)
         return 1
     end
     local progress, over = sending.progress()
+    local list = type(packet) == "table" and getmetatable(packet) == nil
+    local once = not o.duration and (list and #packet or 1) or nil
     local function run()
         return sink:blast {
-            packet = packet, count = o.count or not o.duration and 1 or nil, duration = o.duration, rate = o.rate,
+            packet = packet, count = o.count or once, duration = o.duration, rate = o.rate,
             burst = o.burst, vary = vary, seed = o.seed, progress = progress,
         }
     end

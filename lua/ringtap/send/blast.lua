@@ -63,7 +63,7 @@ local function blast(sink, o)
     if o.burst and (o.burst < 1 or o.burst > 1024) then
         error("blast: option 'burst' must be from 1 to 1024", 0)
     end
-    local result = core._blast(sink, {
+    local result, message, errno = core._blast(sink, {
         templates = templates,
         varies = varies_of(o.vary or {}, templates, o.seed or os.time()),
         count = o.count,
@@ -76,6 +76,9 @@ local function blast(sink, o)
         every = o.progress and options.nanoseconds(o.every or 1),
         signals = o.signals or signals,
     })
+    if not result then
+        return nil, message, errno
+    end
     local r = report.new(result, asked)
     if r.message then
         return nil, r.message, r.errno, r

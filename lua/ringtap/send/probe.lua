@@ -4,11 +4,12 @@
 
 local core = require "ringtap.core"
 local options = require "ringtap.send.options"
+local rates = require "ringtap.send.rate"
 local report = require "ringtap.send.report"
 
 local M = {}
 
-local known = { packet = "any", count = "count", rate = "positive", timeout = "number", signals = "any" }
+local known = { packet = "any", count = "count", rate = "any", timeout = "number", signals = "any" }
 
 local STAMP = 24 -- bytes: a word that tells ours, the run, the number, the time
 
@@ -97,7 +98,10 @@ end
 
 local function probe(sender, source, o)
     o = options.check("probe", o, known)
-    local count, rate = o.count or 1000, o.rate or 1000
+    local count, rate = o.count or 1000, rates.parse(o.rate or 1000).packets
+    if not rate then
+        error("probe: option 'rate' must be in packets", 0)
+    end
     local template, first = make_template(sender, o)
     local state = {
         sent = 0, received = 0, duplicates = 0, reordered = 0, refused = 0, highest = 0, seen = {}, times = {},

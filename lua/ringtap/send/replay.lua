@@ -25,7 +25,9 @@ local function preload(source)
 end
 
 local function open(what, o)
-    if type(what) ~= "string" then
+    if what == nil then
+        error("replay: a source or a path", 0)
+    elseif type(what) ~= "string" then
         if o.filter ~= nil then
             error("replay: option 'filter' goes with a path: a source has its own", 0)
         end
@@ -48,7 +50,7 @@ local function hook(o)
     end
 end
 
-local function spec_of(o)
+local function spec_of(o, live)
     local speed = o.rate ~= nil and rate.parse(o.rate) or {}
     if o.rate ~= nil and o.speed ~= nil then
         error("replay: rate or speed, not both", 0)
@@ -56,7 +58,7 @@ local function spec_of(o)
         error('replay: option \'truncated\' must be "send" or "refuse"', 0)
     end
     return {
-        speed = o.speed == math.huge and 0 or o.rate and 0 or o.speed or 1,
+        speed = o.speed == math.huge and 0 or o.rate and 0 or o.speed or live and 1 or 0,
         packet_interval = speed.packets and 1e9 / speed.packets,
         bit_interval = speed.bits and 1e9 / speed.bits,
         count = o.count,
@@ -71,7 +73,7 @@ end
 
 local function replay(sink, what, o)
     o = options.check("replay", o, known)
-    local spec = spec_of(o)
+    local spec = spec_of(o, sink:stats().method ~= nil)
     local fn = hook(o)
     local loops = o.loop == 0 and math.maxinteger or o.loop or 1
     local taken <close> = not spec.signals and core.signals "INT" or nil
@@ -84,7 +86,11 @@ local function replay(sink, what, o)
     local loaded <close> = o.preload and preload(source) or nil
     source = loaded or opened or source
     local first = source
-    local run = core._replay(sink, spec)
+    local run
+    run, message, errno = core._replay(sink, spec)
+    if not run then
+        return nil, message, errno
+    end
     local why
     for round = 1, loops do
         local again <close> = source ~= first and source or nil
@@ -101,8 +107,8 @@ local function replay(sink, what, o)
     local result = run:finish()
     result.reason = why or "failed"
     local r = report.new(result, { rate = o.rate, speed = o.speed, loop = o.loop })
-    if why == "stuck" then
-        message, errno = result.error, 11
+    if not message and result.errno then
+        message, errno, r.reason = result.last, result.errno, "stuck"
     end
     if message then
         r.message = message

@@ -90,7 +90,8 @@ function mt:__tostring()
             self.method),
     }
     if self.refused > 0 then
-        lines[#lines + 1] = ("refused %d: %s"):format(self.refused, report.causes(self.causes))
+        lines[#lines + 1] = ("refused %d: %s%s"):format(self.refused, report.causes(self.causes),
+            self.last and not self.message and (" (%s)"):format(self.last) or "")
     end
     local waits = report.causes(self.waits)
     if waits then

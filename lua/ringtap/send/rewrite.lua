@@ -83,6 +83,11 @@ function rewrite.compile(map)
         if kind ~= to_kind or len ~= to_len then
             error(("rewrite: %q to %q: addresses of one kind, networks of one length"):format(from, to), 0)
         end
+        for text, address in pairs { [from] = bytes, [to] = to_bytes } do
+            if joined(address, ("\0"):rep(#address), len) ~= address then
+                error(("rewrite: %q: bits are set behind the first %d"):format(text, len), 0)
+            end
+        end
         by_kind[kind] = by_kind[kind] or {}
         table.insert(by_kind[kind], { from = bytes, to = to_bytes, len = len })
     end

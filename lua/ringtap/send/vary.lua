@@ -169,11 +169,14 @@ function vary.compile(name, spec, templates, seed)
     end
     local whole
     out.from, out.to, whole = range(name, place, wire, spec)
+    if spec.seed ~= nil and math.type(spec.seed) ~= "integer" then
+        fail(name, "seed: an integer, not %s", tostring(spec.seed))
+    end
     if spec.random then
         if math.ult(out.to, out.from) then
             fail(name, "from is greater than to")
         end
-        out.kind, out.seed = "random", math.type(spec.seed) == "integer" and spec.seed or seed
+        out.kind, out.seed = "random", spec.seed or seed
     else
         if spec.from == nil and not spec.net then
             fail(name, "a range (from, to), a list, a counter or random")
