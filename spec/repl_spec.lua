@@ -602,10 +602,30 @@ describe("the functions of the prompt", function()
         assert.are.equal(1, #repl.load(dir .. "/q.pcap"))
         assert.has_error(function() repl.save(nil, dir .. "/q.pcap") end,
             "save: the first argument is a packet or a list, not nil")
-        if not ringtap.sender then
-            assert.has_error(function() repl.send(q, "lo") end,
-                "send: packets can't be sent yet: this ringtap has no ringtap.sender")
+        assert.has_error(function() repl.send(q) end, 'send: on which interface? send(pkt, "eth0")')
+        assert.has_error(function() repl.send(nil, "lo") end, "send: the first argument is a packet or a list, not nil")
+    end)
+
+    root_it("send what was taken, built and edited", function()
+        local ns <close> = support.namespaces()
+        local cap = assert(ringtap.capture(ns.b_if, { netns = ns.b, filter = "udp", direction = "in" }))
+        local how = { iface = ns.a_if, netns = ns.a }
+        local built = ringtap.eth { src = ns.a_mac, dst = ns.b_mac } / ringtap.ip { src = ns.a_ip, dst = ns.b_ip }
+            / ringtap.udp { dstport = 9 } / "hello"
+        assert.are.equal("1 packet sent on " .. ns.a_if, tostring(repl.send(built, how)))
+        assert.are.equal("2 packets sent on " .. ns.a_if, tostring(repl.send({ built, built:packet() }, how)))
+        assert.are.equal("1 packet sent on " .. ns.a_if, tostring(repl.send(built:bytes(), how)))
+        local edited = repl.edit(built:packet())
+        edited["ip.ttl"] = 3
+        local report = repl.send(edited, { iface = ns.a_if, netns = ns.a, count = 5, vary = { ["ip.id"] = "counter" } })
+        assert.are.equal(5, report.packets)
+        local ttls = {}
+        for pkt in cap:packets { count = 9, duration = 5 } do
+            ttls[#ttls + 1] = pkt["ip.ttl"]
+            assert.are.equal("ok", pkt.checksum)
         end
+        cap:close()
+        assert.are.same({ 64, 64, 64, 64, 3, 3, 3, 3, 3 }, ttls)
     end)
 
     it("say what they take", function()

@@ -196,7 +196,8 @@ describe("replay #root", function()
             { { spede = 2 }, "did you mean 'speed'" }, { { speed = 0 }, "a number above 0" },
             { { speed = 1, rate = 1 }, "not both" }, { { rewrite = { x = "y" } }, "no MAC, IPv4 or IPv6" },
             { { rewrite = { ["10.0.0.1"] = "::1" } }, "of one kind" },
-            { { rewrite = { ["10.0.0.0/8"] = "172.16.0.0/8" } }, "behind the first 8" }, { { filter = "udp" }, "goes with a path" },
+            { { rewrite = { ["10.0.0.0/8"] = "172.16.0.0/8" } }, "behind the first 8" },
+            { { filter = "udp" }, "goes with a path" },
         } do
             local ok, err = pcall(function() tx:replay(assert(ringtap.memory { whole }), case[1]) end)
             assert.is_false(ok)

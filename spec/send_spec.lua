@@ -319,7 +319,8 @@ describe("a template", function()
         local t = ringtap.template(q)
         t.ip.ttl, t.udp.srcport = 7, 99
         assert.same({ 7, 99, "ok" }, { t["ip.ttl"], t["udp.srcport"], t.checksum })
-        local tunnel = ringtap.template(ringtap.eth {} / ringtap.ip { ttl = 1 } / ringtap.ip { ttl = 2 } / ringtap.udp {})
+        local tunnel = ringtap.template(ringtap.eth {} / ringtap.ip { ttl = 1 } / ringtap.ip { ttl = 2 }
+            / ringtap.udp {})
         tunnel["ip#2"].ttl = 9
         assert.same({ 1, 9 }, tunnel:all "ip.ttl")
         assert.same({ 1, 1 }, tunnel:all "ip.checksum.status")
@@ -409,6 +410,30 @@ describe("frames #root", function()
         end
         assert.same(expected, ids)
         assert.same({ [good()] = 80 }, sending.checksums(path))
+    end)
+
+    root_it("may be flushed in between", function()
+        local ns <close> = support.namespaces()
+        ns:must("a", "ethtool -K veth_a tx off")
+        for _, method in ipairs { "mmsg", "ring", "gso", "auto" } do
+            local tx <close> = sending.open(ns, { method = method })
+            local process, path = sending.tcpdump(ns, "udp port 9")
+            local template, i = ringtap.template(sending.packet(ns)), 0
+            for frame in tx:frames(300) do
+                i = i + 1
+                frame:set(template)
+                frame["ip.id"] = i
+                frame:pack(">I8", 43, i - 1)
+                if i % 7 == 0 then
+                    assert(tx:flush())
+                end
+                frame:pack("c4", 52, "done")
+            end
+            sending.stop_tcpdump(process, 300)
+            assert_each_once(path, 300, 43)
+            sending.each_in_pcap(path, function(bytes) assert.equal("done", bytes:sub(52, 55)) end)
+            assert.same({ [good()] = 300 }, sending.checksums(path))
+        end
     end)
 
     root_it("of a sender that is closed meanwhile are over", function()

@@ -323,17 +323,23 @@ function repl.edit(packet)
     return require("ringtap.edit").edit(packet)
 end
 
---- Send a packet, a list or bytes.
+--- Send a packet, a list, a builder or bytes: once, or with options as sink:blast has them, in a loop.
 ---@param packets any
----@param iface? string default: that of -i
----@return ringtap.view sent
-function repl.send(packets, iface)
-    if not ringtap.sender then
-        error("send: packets can't be sent yet: this ringtap has no ringtap.sender", 2)
+---@param options? string|ringtap.blast_options|{iface?: string, netns?: string} a string is an interface; default: that of -i
+---@return ringtap.view|ringtap.report sent
+function repl.send(packets, options)
+    local o = {}
+    for key, v in pairs(type(options) == "table" and options or { iface = options }) do
+        o[key] = v
     end
-    iface = iface or session.iface or error('send: on which interface? send(pkt, "eth0")', 2)
-    local sink <close> = assert(ringtap.sender(iface))
-    local all = packets_of("send", packets)
+    local iface = o.iface or session.iface or error('send: on which interface? send(pkt, "eth0")', 2)
+    local all = type(packets) == "string" and { packets } or packets_of("send", packets)
+    local sink <close> = assert(ringtap.sender(iface, { netns = o.netns }))
+    o.iface, o.netns = nil, nil
+    if next(o) ~= nil then
+        o.packet = all
+        return assert(sink:blast(o))
+    end
     for _, packet in ipairs(all) do
         assert(sink:send(packet))
     end

@@ -297,13 +297,13 @@ static int sender_reserve(struct rtap_sink *k, uint32_t size, uint8_t **data)
         rtap_sink_fail(k, -EMSGSIZE, "%s: a frame of %u bytes is longer than frame_size, %u", k->name, size, t->size);
         return refuse(t, RTAP_TOO_LONG, -EMSGSIZE, 1);
     }
-    *data = t->queue->room(t);
+    *data = t->reserved = t->queue->room(t);
     if (*data)
         return 0;
     r = sender_kick(k);
     if (r < 0 && r != -EAGAIN)
         return r;
-    *data = t->queue->room(t);
+    *data = t->reserved = t->queue->room(t);
     return *data ? 0 : r == -EAGAIN ? r : blocked(t, RTAP_FULL);
 }
 
@@ -311,10 +311,12 @@ static int sender_commit(struct rtap_sink *k, const struct rtap_pkt *meta)
 {
     struct rtap_sender *t = sender_of(k);
     uint8_t *data = t->queue->room(t);
-    int r = data ? check_length(t, data, meta->caplen) : -EAGAIN;
+    int r = data && t->reserved ? check_length(t, t->reserved, meta->caplen) : -EAGAIN;
 
     if (r < 0)
         return r;
+    if (data != t->reserved)
+        memcpy(data, t->reserved, meta->caplen);
     t->queue->push(t, meta->caplen);
     if (t->head - t->tail >= RTAP_BATCH || t->frames >= RTAP_BATCH_FRAMES) {
         r = sender_kick(k);

@@ -52,6 +52,7 @@ struct rtap_sender {
     bool no_qdisc;    /* gso: there is none that counts */
     int64_t backoff;  /* ns */
 
+    uint8_t *reserved; /* what reserve gave: a kick in between may have moved the place */
     uint8_t *memory;
     size_t memory_size;
     uint32_t count, size;        /* slots; bytes of the longest frame in one */

@@ -291,7 +291,8 @@ static int forward(lua_State *L)
     rtap_lua_check_sink(L, S, 2);
     if (r == 0 && !f->stopped)
         r = forward_kick(L, lp);
-    if (r == -EAGAIN && !(f->live && (f->to->sink->blocked == RTAP_LINK_DOWN || f->to->sink->blocked == RTAP_NO_CARRIER)))
+    if (r == -EAGAIN &&
+        !(f->live && (f->to->sink->blocked == RTAP_LINK_DOWN || f->to->sink->blocked == RTAP_NO_CARRIER)))
         r = rtap_lua_sink_push_out(L, f->to, f->patience);
     f->to->queued = r == -EAGAIN;
     if (r == -EAGAIN && f->live) /* the queue keeps it */

@@ -79,11 +79,12 @@ static int sender(lua_State *L)
 
 static void wait_for_room(lua_State *L, struct rtap_lua_sink *u, int64_t time)
 {
-    int r = u->sink->ops->wait(u->sink, time < SLICE ? time : SLICE);
+    struct rtap_sink *k = u->sink;
+    int r = k->ops->wait(k, time < SLICE ? time : SLICE);
 
     if (r == -EINTR || lua_gethook(L))
         rtap_lua_interrupt(L);
-    if (!u->sink)
+    if (u->sink != k)
         luaL_error(L, "attempt to use a closed sink");
 }
 

@@ -244,8 +244,10 @@ static struct rtap_lua_place *find_place(lua_State *L, struct rtap_lua *S, int i
     if (strchr(lua_tostring(L, name), '@'))
         luaL_error(L, "%s: bytes without a name are payload@OFFSET:SIZE or frame@OFFSET:SIZE", lua_tostring(L, name));
     f = rtap_lua_kept_fieldset(L, S, name);
-    if (!f)
+    if (!f) {
         rtap_lua_no_field(L, S, "no protocol has a field", lua_tostring(L, name));
+        return NULL;
+    }
     if (!f->fs || rtap_fieldset_one(f->fs, rtap_lua_layers(L, S, idx), &it) != 1) {
         lua_pushnil(L);
         return NULL;

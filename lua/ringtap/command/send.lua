@@ -86,7 +86,8 @@ local function packet_of(text, o)
         return from_file(text)
     end
     if not text:find "[{(\"']" then
-        return nil, ("%s: there is no such file, and it is neither hex nor a builder as eth{} / ip{} / udp{}"):format(text)
+        return nil, ("%s: there is no such file, and it is neither hex nor a builder as eth{} / ip{} / udp{}")
+            :format(text)
     end
     local packet, message = build(text)
     if not packet then

@@ -74,7 +74,14 @@ edit(pkt)
 
 Lengths, checksums and the like follow when it is turned into bytes again.]] },
     { "send", "send(pkt)", "send it", [[
-send(pkt [, iface])]] },
+send(pkt [, iface])   send(pkt, {iface =, count =, duration =, rate =, vary =, burst =})
+
+A packet, a list, a builder or bytes; with options in a loop, which Ctrl-C ends with its report:
+
+    send(p[3], "eth0")
+    e = edit(p[3])  e["ip.ttl"] = 3  send(e)
+    send(eth{dst = "02:00:00:00:00:02"} / ip{dst = "192.0.2.2"} / udp{dstport = 9},
+        {rate = "10kpps", duration = 5, vary = {["ip.src"] = "10.0.0.0/8"}})]] },
     { "fields", 'fields "udp"', "names of fields", [[
 fields()   fields(protocol)   fields(pattern)
 

@@ -5,7 +5,8 @@ local core = require "ringtap.core"
 local M = {}
 
 local expected = {
-    number = "a number, not negative", count = "an integer, not negative", positive = "a number above 0", boolean = "true or false",
+    number = "a number, not negative", count = "an integer, not negative", positive = "a number above 0",
+    boolean = "true or false",
     ["function"] = "a function", table = "a table", any = "",
 }
 
