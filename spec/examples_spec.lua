@@ -276,6 +276,16 @@ describe("ringtap send, replay #root", function()
         end
     end)
 
+    root_it("show how it goes on a terminal, and only there", function()
+        local ns <close> = support.namespaces()
+        local line = ("%s send -i veth_a -d 2.5 -r 1000 %s"):format(support.ringtap, q)
+        local status, out = support.run(ns:exec("a", "script -qec " .. support.quote(line) .. " /dev/null"))
+        assert.equal(0, status)
+        local _, shown = out:gsub("\r *%d s  %d+ frames  [%d.]+ %a*pps  [%d.]+ %a*bit/s", "")
+        assert.equal(2, shown, out)
+        assert.matches("2500 frames in 2.5", out, 1, true)
+    end)
+
     root_it("end on SIGINT with the report", function()
         local ns <close> = support.namespaces()
         sending.listener(ns)
