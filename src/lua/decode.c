@@ -331,34 +331,23 @@ static int texts(lua_State *L)
     return rtap_lua_push_all(L, RTAP_STATE(L), push_tshark);
 }
 
-/* A method that is written in Lua: require(module)[name] with the same arguments. */
-static int in_lua(lua_State *L, const char *module, const char *name)
-{
-    rtap_lua_check_pkt(L, RTAP_STATE(L), 1);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, module);
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, name);
-    lua_replace(L, -2);
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-    return lua_gettop(L);
-}
-
 static int pkt_show(lua_State *L)
 {
-    return in_lua(L, "ringtap.show", "show");
+    rtap_lua_check_pkt(L, RTAP_STATE(L), 1);
+    return rtap_lua_in_lua(L, "ringtap.show", "show");
 }
 
 static int pkt_edit(lua_State *L)
 {
-    return in_lua(L, "ringtap.edit", "edit");
+    rtap_lua_check_pkt(L, RTAP_STATE(L), 1);
+    return rtap_lua_in_lua(L, "ringtap.edit", "edit");
 }
 
 /* pkt:hex([layer or field]): with one of them its bytes are marked */
 static int pkt_hex(lua_State *L)
 {
-    return lua_isnoneornil(L, 2) ? rtap_lua_pkt_hex(L) : in_lua(L, "ringtap.show", "hex");
+    rtap_lua_check_pkt(L, RTAP_STATE(L), 1);
+    return lua_isnoneornil(L, 2) ? rtap_lua_pkt_hex(L) : rtap_lua_in_lua(L, "ringtap.show", "hex");
 }
 
 const luaL_Reg rtap_lua_decode_methods[] = {

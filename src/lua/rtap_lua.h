@@ -110,6 +110,8 @@ const char *rtap_lua_check_name(lua_State *L, int idx);
 
 /* --- errors and types (state.c) --- */
 int rtap_lua_fail(lua_State *L, int err, const char *message); /* returns nil, message, errno */
+/* A method that is written in Lua: require(module)[name] with the same arguments. */
+int rtap_lua_in_lua(lua_State *L, const char *module, const char *name);
 /* Create a metatable from the three lists (mt's own functions get struct rtap_lua as upvalue 1), leave it on the stack,
  * and return its pointer. methods may be NULL. */
 const void *rtap_lua_type(lua_State *L, struct rtap_lua *S, const char *name, const luaL_Reg *metamethods,

@@ -162,29 +162,16 @@ static int sink_linktype(lua_State *L)
     return 1;
 }
 
-/* require(module)[name] with the same arguments */
-static int in_lua(lua_State *L, const char *module, const char *name)
-{
-    rtap_lua_check_sink(L, RTAP_STATE(L), 1);
-    lua_getglobal(L, "require");
-    lua_pushstring(L, module);
-    lua_call(L, 1, 1);
-    lua_getfield(L, -1, name);
-    lua_replace(L, -2);
-    lua_insert(L, 1);
-    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-    return lua_gettop(L);
-}
-
 static int sink_blast(lua_State *L)
 {
     check_live(L, "blast");
-    return in_lua(L, "ringtap.send.blast", "blast");
+    return rtap_lua_in_lua(L, "ringtap.send.blast", "blast");
 }
 
 static int sink_replay(lua_State *L)
 {
-    return in_lua(L, "ringtap.send.replay", "replay");
+    rtap_lua_check_sink(L, RTAP_STATE(L), 1);
+    return rtap_lua_in_lua(L, "ringtap.send.replay", "replay");
 }
 
 const luaL_Reg rtap_lua_live_methods[] = {

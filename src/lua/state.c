@@ -12,6 +12,18 @@ int rtap_lua_fail(lua_State *L, int err, const char *message)
     return 3;
 }
 
+int rtap_lua_in_lua(lua_State *L, const char *module, const char *name)
+{
+    lua_getglobal(L, "require");
+    lua_pushstring(L, module);
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, name);
+    lua_replace(L, -2);
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
 static void set_functions(lua_State *L, struct rtap_lua *S, const luaL_Reg *list)
 {
     lua_pushlightuserdata(L, S);

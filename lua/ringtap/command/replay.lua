@@ -58,22 +58,13 @@ function replay.run(args)
     if not sink then
         return 1
     end
-    local progress, over = sending.progress()
-    local results = table.pack(pcall(function()
+    return sending.run(function(progress)
         return sink:replay(o.file, {
             speed = o.topspeed and math.huge or o.speed, rate = o.pps or o.mbps and ("%.0fbit/s"):format(o.mbps * 1e6),
             loop = o.loop, count = o.limit, duration = o.duration, preload = o.preload, filter = o.filter,
             rewrite = rewrite, truncated = o.truncated and "send" or nil, progress = progress,
         })
-    end))
-    if over then
-        over()
-    end
-    if not results[1] then
-        command.complain("%s", (tostring(results[2]):gsub("^[^\n]-ringtap/command/replay%.lua:%d+: ", "")))
-        return 1
-    end
-    return sending.finish(table.unpack(results, 2, results.n))
+    end)
 end
 
 return replay

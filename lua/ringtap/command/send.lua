@@ -137,24 +137,14 @@ function send.run(args)
     if not sink then
         return 1
     end
-    local progress, over = sending.progress()
     local list = type(packet) == "table" and getmetatable(packet) == nil
     local once = not o.duration and (list and #packet or 1) or nil
-    local function run()
+    return sending.run(function(progress)
         return sink:blast {
-            packet = packet, count = o.count or once, duration = o.duration, rate = o.rate,
-            burst = o.burst, vary = vary, seed = o.seed, progress = progress,
+            packet = packet, count = o.count or once, duration = o.duration, rate = o.rate, burst = o.burst,
+            vary = vary, seed = o.seed, progress = progress,
         }
-    end
-    local results = table.pack(pcall(run))
-    if over then
-        over()
-    end
-    if not results[1] then
-        command.complain("%s", (tostring(results[2]):gsub("^[^\n]-ringtap/command/send%.lua:%d+: ", "")))
-        return 1
-    end
-    return sending.finish(table.unpack(results, 2, results.n))
+    end)
 end
 
 return send

@@ -52,9 +52,9 @@ function sending.open(o, ifname)
     return sink
 end
 
---- A function for `progress` that keeps a line on the terminal up to date; nil where standard error is none.
----@return fun(now: table)?, fun()? over
-function sending.progress()
+-- A function for `progress` that keeps a line on the terminal up to date, and one that takes it away; nil where standard
+-- error is none.
+local function progress_line()
     if not core._terminal(io.stderr) then
         return nil
     end
@@ -79,9 +79,8 @@ function sending.progress()
     return show, over
 end
 
---- Print the report, and what went wrong. What wasn't sent makes the status 1.
----@return integer status
-function sending.finish(report, message, _, partial)
+-- Print the report, and what went wrong. What wasn't sent makes the status 1.
+local function finish(report, message, _, partial)
     report = report or partial
     if report then
         io.stdout:write(tostring(report), "\n")
@@ -91,6 +90,22 @@ function sending.finish(report, message, _, partial)
         return 1
     end
     return report and report.refused == 0 and 0 or 1
+end
+
+--- Call a verb with what its option `progress` is to be, and print how it went.
+---@param verb fun(progress: fun(now: table)?): ringtap.report?, string?, integer?, ringtap.report?
+---@return integer status
+function sending.run(verb)
+    local progress, over = progress_line()
+    local results = table.pack(pcall(verb, progress))
+    if over then
+        over()
+    end
+    if not results[1] then
+        command.complain("%s", (tostring(results[2]):gsub("^[^\n]-ringtap/command/%a+%.lua:%d+: ", "")))
+        return 1
+    end
+    return finish(table.unpack(results, 2, results.n))
 end
 
 return sending
