@@ -52,8 +52,8 @@ function sending.open(o, ifname)
     return sink
 end
 
--- A function for `progress` that keeps a line on the terminal up to date, and one that takes it away; nil where standard
--- error is none.
+-- A function for `progress` that keeps a line on the terminal up to date, and one that takes it away; nil where
+-- standard error is none.
 local function progress_line()
     if not core._terminal(io.stderr) then
         return nil
