@@ -585,3 +585,93 @@ describe("blast #root", function()
         assert.equal(3, assert(tx:blast { packet = q, count = 3, duration = 5 }).packets)
     end)
 end)
+
+describe("what broke #root", function()
+    local core = require "ringtap.core"
+
+    root_it("a template that is changed after a frame was set from it", function()
+        local ns <close> = support.namespaces()
+        local tx <close> = sending.open(ns, { frame_count = 1 })
+        local t = ringtap.template(sending.packet(ns))
+        for frame in tx:frames(1) do
+            frame:set(t)
+            t:set(("x"):rep(1000000))
+            assert.has_error(function() frame["frame@900000"] = 1 end)
+            frame["ip.ttl"] = 3
+            assert.same({ 3, "ok", 64 }, { frame["ip.ttl"], frame.checksum, #frame })
+        end
+        assert.equal(1, tx:stats().sent)
+    end)
+
+    root_it("frames longer than a super-frame, and places far behind in long templates", function()
+        local ns <close> = support.namespaces()
+        local tx <close> = sending.open(ns, { method = "gso", frame_size = 1 << 18, frame_count = 1 })
+        assert.is_nil((tx:send(("x"):rep(250000))))
+        for frame in tx:frames(1) do
+            frame:set(("x"):rep(250000))
+        end
+        assert.same({ too_long = 2 }, tx:stats().causes)
+        local t = ringtap.template(("x"):rep(1 << 20))
+        t:pack("c" .. (1 << 19), 1, ("y"):rep(1 << 19))
+        t:pack("c4", 2, "zzzz")
+        assert.equal("yzzzzy", t:sub(1, 6))
+    end)
+
+    root_it("sinks that are closed by what they call", function()
+        local ns <close> = support.namespaces()
+        local q = sending.packet(ns)
+        local bytes = q:bytes()
+        local function source()
+            return assert(ringtap.memory { bytes, bytes, bytes })
+        end
+        for _, use in ipairs {
+            function(tx) return tx:replay(source(), { fn = function() tx:close() return true end }) end,
+            function(tx) return ringtap.forward(source(), tx, function() tx:close() return true end) end,
+            function(tx)
+                local src = source()
+                src:filter(function() tx:close() return true end)
+                return tx:replay(src)
+            end,
+            function(tx)
+                return core._blast(tx, setmetatable({ templates = { ringtap.template(q) }, varies = {}, count = 1 },
+                    { __index = function() tx:close() end }))
+            end,
+        } do
+            local tx = sending.open(ns)
+            local ok, message = pcall(use, tx)
+            assert.is_false(ok)
+            assert.matches("closed sink", message, 1, true)
+        end
+    end)
+
+    root_it("what a blast was given, taken away while it runs", function()
+        local ns <close> = support.namespaces()
+        local tx <close> = sending.open(ns)
+        local spec = { templates = { ringtap.template(sending.packet(ns)) }, varies = {}, duration = 50000000,
+            every = 1000000, packet_interval = 100000.0, signals = ringtap.signals "USR1" }
+        spec.progress = function()
+            spec.templates[1], spec.signals = nil, nil
+            collectgarbage()
+            collectgarbage()
+        end
+        assert.is_true(core._blast(tx, spec).packets > 0)
+        for _, wrong in ipairs { "abc", false, 5 } do
+            assert.has_error(function()
+                core._blast(tx, { templates = { ringtap.template(sending.packet(ns)) }, count = 1,
+                    varies = { { name = "ip.ttl", kind = "list", values = wrong } } })
+            end)
+        end
+    end)
+
+    root_it("times and rates that are out of all bounds", function()
+        local ns <close> = support.namespaces()
+        local tx <close> = sending.open(ns)
+        local bytes = sending.packet(ns):bytes()
+        local far = assert(ringtap.memory { { bytes, time = 0 }, { bytes, time = 4294967295999999999 } })
+        local r = assert(tx:replay(far, { speed = 1e-9, duration = 0.05 }))
+        assert.same({ 1, "duration" }, { r.packets, r.reason })
+        r = assert(tx:blast { packet = bytes, rate = 1e-300, duration = 0.05 })
+        assert.same({ 1, "duration" }, { r.packets, r.reason })
+        assert.equal(1000, assert(tx:blast { packet = bytes, rate = 1e300, count = 1000 }).packets)
+    end)
+end)

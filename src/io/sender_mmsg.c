@@ -31,7 +31,7 @@ static int mmsg_open(struct rtap_sender *t)
     bool gso = t->queue == &rtap_queue_gso;
     uint32_t front = gso ? sizeof(struct virtio_net_hdr) : 0;
 
-    t->stride = (FRAME_OFFSET + (gso ? SUPER_SIZE : t->size) + 63) & ~(size_t)63;
+    t->stride = (FRAME_OFFSET + (gso && t->size < SUPER_SIZE ? SUPER_SIZE : t->size) + 63) & ~(size_t)63;
     t->memory_size = t->stride * t->count;
     t->memory = mmap(NULL, t->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (t->memory == MAP_FAILED)

@@ -31,8 +31,10 @@ static void *allocate(lua_State *L, int keep, size_t count, size_t size)
 /* The values of the list on top, which is popped. */
 static void read_list(lua_State *L, struct rtap_vary *v, const char *name)
 {
-    uint32_t n = (uint32_t)lua_rawlen(L, -1);
+    uint32_t n;
 
+    luaL_checktype(L, -1, LUA_TTABLE);
+    n = (uint32_t)lua_rawlen(L, -1);
     if (n == 0 || n > v->room)
         luaL_error(L, "%s: a list of 1 to %d values", name, (int)v->room);
     for (uint32_t i = 0; i < n; i++) {
@@ -112,6 +114,8 @@ static void read_vary(lua_State *L, struct rtap_lua *S, struct run *r, struct rt
     find_places(L, S, &r->b, v, templates, at + 1, low);
     if (v->kind == RTAP_VARY_LIST || v->kind == RTAP_VARY_ASK) {
         lua_getfield(L, at, "values");
+        if (v->kind == RTAP_VARY_LIST)
+            luaL_checktype(L, -1, LUA_TTABLE);
         room = v->kind == RTAP_VARY_ASK ? RTAP_BLAST_MOST : (uint32_t)lua_rawlen(L, -1);
         v->room = room;
         if (v->size)
@@ -197,11 +201,20 @@ static void set_integer(lua_State *L, const char *name, uint64_t v)
     lua_setfield(L, -2, name);
 }
 
+/* ns, not more than thirty years */
+static double interval_in(lua_State *L, const char *key)
+{
+    double v = rtap_lua_run_number(L, 2, key);
+
+    luaL_argcheck(L, v >= 0, 2, "an interval");
+    return v < 1e18 ? v : 1e18;
+}
+
 static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
 {
     struct rtap_blast *b = &r->b;
     lua_Integer count;
-    int keep, templates;
+    int keep, templates, copies;
 
     lua_newtable(L);
     keep = lua_gettop(L);
@@ -215,6 +228,8 @@ static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
     luaL_argcheck(L, count >= 1 && count <= 1 << 16, 2, "1 to 65536 packets");
     b->templates = allocate(L, keep, (size_t)count, sizeof(*b->templates));
     b->template_count = (unsigned)count;
+    lua_newtable(L);
+    copies = lua_gettop(L);
     for (lua_Integer i = 1; i <= count; i++) {
         struct rtap_lua_template *t;
 
@@ -223,9 +238,12 @@ static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
         if (r->run.u->sink && !rtap_sink_takes(r->run.u->sink, t->t.pkt.linktype))
             luaL_error(L, "blast: a packet of link type %d can't be sent here, only of %d", t->t.pkt.linktype,
                        r->run.u->linktype);
+        t = rtap_lua_copy_template(L, S, lua_gettop(L)); /* its own: nobody changes it meanwhile */
         b->templates[i - 1] = &t->t;
+        lua_rawseti(L, copies, i);
         lua_pop(L, 1);
     }
+    templates = copies;
     count = (lua_Integer)lua_rawlen(L, r->varies);
     luaL_argcheck(L, count <= 1000, 2, "up to 1000 values that change");
     b->varies = allocate(L, keep, (size_t)count, sizeof(*b->varies));
@@ -239,8 +257,8 @@ static void read_spec(lua_State *L, struct rtap_lua *S, struct run *r)
     b->count = (uint64_t)rtap_lua_run_integer(L, 2, "count", -1);
     b->duration = rtap_lua_run_integer(L, 2, "duration", INT64_MAX);
     b->patience = rtap_lua_run_integer(L, 2, "patience", 500000000);
-    b->packet_interval = rtap_lua_run_number(L, 2, "packet_interval");
-    b->bit_interval = rtap_lua_run_number(L, 2, "bit_interval");
+    b->packet_interval = interval_in(L, "packet_interval");
+    b->bit_interval = interval_in(L, "bit_interval");
     b->burst = (unsigned)rtap_lua_run_integer(L, 2, "burst", 0);
 }
 

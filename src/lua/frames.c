@@ -121,6 +121,8 @@ static int step_frames(lua_State *L)
     take(L, fr);
     if (lua_gethook(L))
         rtap_lua_interrupt(L);
+    if (!fr->slot)
+        return luaL_error(L, "the sink was closed while a loop over its frames was running");
     lua_pushlightuserdata(L, (void *)(uintptr_t)fr->slot->handle);
     return 1;
 }

@@ -14,7 +14,7 @@
 #define SLICE 10000000
 #define BURST_TIME 20000 /* ns: what is due within it goes together */
 
-struct replay { /* full userdata; user value 1: the sink, 2: what it was told */
+struct replay { /* full userdata; user value 1: the sink, 2: what it was told, 3: the signals */
     struct rtap_lua_run run;
     struct rtap_pacer pacer;
     double speed;           /* 0: as fast as it goes */
@@ -39,7 +39,7 @@ static int replay_new(lua_State *L)
     rtap_lua_check_sink(L, S, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     lua_settop(L, 2);
-    r = lua_newuserdatauv(L, sizeof(*r), 2); /* 3 */
+    r = lua_newuserdatauv(L, sizeof(*r), 3); /* 3 */
     memset(r, 0, sizeof(*r));
     rtap_lua_set_type(L, S->mt_replay);
     r->speed = rtap_lua_run_number(L, 2, "speed");
@@ -66,6 +66,8 @@ static int replay_new(lua_State *L)
             return rtap_lua_fail(L, rtap_sink_errno(r->run.u->sink, err), r->run.u->sink->error);
     }
     rtap_lua_run_begin(L, S, &r->run, 2);
+    lua_setiuservalue(L, 3, 3);
+    lua_settop(L, 3);
     return 1;
 }
 
@@ -127,10 +129,15 @@ static bool wait_for_room(lua_State *L, struct replay *r)
     return look_around(L, r, rtap_pace_now());
 }
 
+static int64_t due_at(const struct replay *r)
+{
+    return r->due < 4e18 ? r->run.started + (int64_t)r->due : INT64_MAX / 2;
+}
+
 /* Until the next packet is due. False: it is to end. */
 static bool wait_until_due(lua_State *L, struct replay *r)
 {
-    int64_t due = r->run.started + (int64_t)r->due, now = rtap_pace_now();
+    int64_t due = due_at(r), now = rtap_pace_now();
 
     if (due - now <= BURST_TIME)
         return look_around(L, r, now);
@@ -139,7 +146,7 @@ static bool wait_until_due(lua_State *L, struct replay *r)
     while ((now = rtap_pace_now()) < due) {
         int64_t until = due - now > SLICE ? now + SLICE : due;
 
-        if (until - r->run.started > r->duration)
+        if (r->duration < INT64_MAX / 2 && until - r->run.started > r->duration)
             until = r->run.started + r->duration;
         if (rtap_pace_until(&r->pacer, until, r->run.signals ? r->run.signals->fd : -1) < 0 || until < due)
             r->run.looked = 0;
@@ -159,7 +166,7 @@ static void schedule(struct replay *r, const struct rtap_pkt *pkt)
             gap = r->packet_interval > 0 ? r->packet_interval : r->bit_interval * r->length * 8;
     } else if (r->speed > 0 && pkt->time != RTAP_NO_TIME) {
         if (r->latest != RTAP_NO_TIME && pkt->time > r->latest)
-            gap = (double)(pkt->time - r->latest) / r->speed;
+            gap = ((double)pkt->time - (double)r->latest) / r->speed;
         if (r->latest == RTAP_NO_TIME || pkt->time > r->latest)
             r->latest = pkt->time; /* what is earlier than another before it goes at once */
     }
@@ -194,9 +201,12 @@ static int put(lua_State *L, struct rtap_lua *S, struct replay *r, int what)
     int err;
 
     if (is_paced(r))
-        rtap_histogram_add(&r->run.late, rtap_pace_now() - r->run.started - (int64_t)r->due);
+        rtap_histogram_add(&r->run.late, rtap_pace_now() - due_at(r));
     for (;;) {
+        if (S->engine_loaded) /* a sink that prints fields; the tables' loading may run Lua */
+            rtap_lua_know_link(L, S, rtap_lua_check_pkt(L, S, what)->linktype);
         err = rtap_lua_sink_put(L, S, r->run.u, what, false);
+        rtap_lua_raise_pending(L, S);
         if (err == -EINTR) {
             rtap_lua_interrupt(L);
         } else if (err != -EAGAIN || !r->run.u->sink->live) {

@@ -24,7 +24,8 @@ void rtap_lua_run_begin(lua_State *L, struct rtap_lua *S, struct rtap_lua_run *r
     run->every = rtap_lua_run_integer(L, spec, "every", 0);
     lua_getfield(L, spec, "signals");
     run->signals = lua_isnil(L, -1) ? NULL : rtap_lua_check(L, lua_gettop(L), S->mt_signals, "signals");
-    lua_pop(L, 1); /* the table keeps them */
+    if (!run->u->sink) /* reading the table may have run anything */
+        luaL_error(L, "attempt to use a closed sink");
     run->u->sink->ops->stats(run->u->sink, &run->before);
     run->refusals = run->u->sink->refusals;
 }

@@ -20,7 +20,8 @@ struct rtap_lua_run {
 
 lua_Integer rtap_lua_run_integer(lua_State *L, int spec, const char *key, lua_Integer otherwise);
 double rtap_lua_run_number(lua_State *L, int spec, const char *key); /* 0 if it isn't there */
-/* Read signals and every from the table at spec; what the sink has counted before. The sink is run->u. */
+/* Read signals and every from the table at spec; what the sink has counted before. The sink is run->u. The signals are
+ * left on the stack: they have to live as long as the run. */
 void rtap_lua_run_begin(lua_State *L, struct rtap_lua *S, struct rtap_lua_run *run, int spec);
 /* Now and then: hooks run, and the function `progress` of the table at spec is called each `every` ns. False: a signal
  * came that ends the run. */

@@ -49,6 +49,9 @@ int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u,
     uint8_t *data;
     int r;
 
+    S->L = L;     /* for functions that a sink which prints runs */
+    if (!u->sink) /* what ran before may have closed it */
+        luaL_error(L, "attempt to use a closed sink");
     if (u->loops)
         luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their place");
     if (u->sink->live && pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY && writable)

@@ -126,6 +126,17 @@ struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S,
     return t;
 }
 
+struct rtap_lua_template *rtap_lua_copy_template(lua_State *L, struct rtap_lua *S, int idx)
+{
+    size_t n = ((struct rtap_lua_template *)lua_touserdata(L, idx))->t.pkt.caplen;
+    struct rtap_lua_template *t = new_template(L, S, n), *from = lua_touserdata(L, idx);
+
+    if (from->t.pkt.caplen > n)
+        luaL_error(L, "the template was changed while it was copied");
+    set_bytes(S, t, from->t.pkt.data, from->t.pkt.caplen, from->t.pkt.linktype);
+    return t;
+}
+
 /* ringtap.template(packet | bytes | builder [, {linktype=}]) */
 static int template_new(lua_State *L)
 {
@@ -135,15 +146,13 @@ static int template_new(lua_State *L)
         {NULL, 0, 0, 0, 0, NULL},
     };
     int64_t linktype = RTAP_LINKTYPE_ETHERNET;
-    struct rtap_lua_template *from, *t;
+    struct rtap_lua_template *from;
 
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "template", options, &linktype);
     from = rtap_lua_to_template(L, S, 1, (uint16_t)linktype);
-    if (lua_rawequal(L, 1, -1)) { /* a template: a new one of its own */
-        t = new_template(L, S, from->t.pkt.caplen);
-        set_bytes(S, t, from->t.pkt.data, from->t.pkt.caplen, from->t.pkt.linktype);
-    }
+    if (from && lua_rawequal(L, 1, -1))
+        rtap_lua_copy_template(L, S, 1);
     return 1;
 }
 
@@ -316,10 +325,12 @@ static int push_template(lua_State *L, struct rtap_lua *S, int idx)
     if (rtap_lua_test(L, idx, S->mt_template)) {
         lua_pushvalue(L, idx);
     } else {
-        rtap_lua_push_frames(L, S, idx);
-        if (lua_getiuservalue(L, -1, 2) == LUA_TNIL) {
+        struct rtap_lua_frames *fr = rtap_lua_push_frames(L, S, idx);
+
+        if (lua_getiuservalue(L, -1, 2) == LUA_TNIL ||
+            ((struct rtap_lua_template *)lua_touserdata(L, -1))->serial != fr->serial) {
             lua_pop(L, 1);
-            rtap_lua_to_template(L, S, idx, 0);
+            fr->serial = rtap_lua_to_template(L, S, idx, 0)->serial;
             lua_pushvalue(L, -1);
             lua_setiuservalue(L, -3, 2);
         }
@@ -418,6 +429,13 @@ static void push_wire(lua_State *L, const struct rtap_engine *e, const struct rt
         luaL_error(L, "%s", lua_tostring(L, -1));
 }
 
+/* What ran meanwhile (a finalizer, a function of the script) may have written to the packet at 1 or to t. */
+static void check_fit(lua_State *L, struct rtap_lua *S, const struct rtap_lua_template *t)
+{
+    if (target(L, S, 1)->caplen != t->t.pkt.caplen || t->version == 0)
+        luaL_error(L, "the packet was changed while it was written to");
+}
+
 int rtap_lua_write_field(lua_State *L, struct rtap_lua *S)
 {
     const struct rtap_lua_place *p;
@@ -446,6 +464,7 @@ int rtap_lua_write_field(lua_State *L, struct rtap_lua *S)
         }
     }
     t = lua_touserdata(L, 4);
+    check_fit(L, S, t);
     if (bytes)
         rtap_place_put_bytes(&t->t.layout, &p->pl, (uint8_t *)target(L, S, 1)->data, (const uint8_t *)bytes);
     else
@@ -508,6 +527,7 @@ static int write_set(lua_State *L)
                           (int)fr->room);
     memcpy((uint8_t *)pkt->data, from->t.pkt.data, from->t.pkt.caplen);
     pkt->caplen = pkt->len = from->t.pkt.caplen;
+    fr->serial = from->serial;
     lua_setiuservalue(L, 3, 2);
     if (text)
         lua_pushvalue(L, 2);
@@ -552,13 +572,14 @@ static int write_pack(lua_State *L)
     push_template(L, S, 1); /* 3 */
     lo = rtap_lua_layout(L, S, 3);
     lua_getiuservalue(L, 3, 2); /* 4 */
-    if (lua_rawgeti(L, 4, (at << 24) | (lua_Integer)n) == LUA_TUSERDATA) {
+    if (lua_rawgeti(L, 4, (at << 32) | (lua_Integer)n) == LUA_TUSERDATA) {
         p = lua_touserdata(L, -1);
     } else {
         p = new_place(L, lo, (uint64_t)(at - 1) * 8, n * 8);
         find_out(L, S, 3, p);
-        lua_rawseti(L, 4, (at << 24) | (lua_Integer)n);
+        lua_rawseti(L, 4, (at << 32) | (lua_Integer)n);
     }
+    check_fit(L, S, lua_touserdata(L, 3));
     rtap_place_put_bytes(lo, &p->pl, (uint8_t *)target(L, S, 1)->data, (const uint8_t *)bytes);
     if (p->pl.structural)
         lay_out_anew(L, S, 1);

@@ -27,15 +27,18 @@ struct rtap_lua_frames {
     struct rtap_lua_sink *owner; /* NULL: it is over */
     struct rtap_lua_frames *next;
     struct rtap_slot *slot;
-    uint32_t room; /* of the frame that is shown */
-    int64_t left;  /* frames to go */
-    bool shown;    /* there is one */
-    bool closed;   /* the sink was closed */
+    uint32_t room;   /* of the frame that is shown */
+    int64_t left;    /* frames to go */
+    bool shown;      /* there is one */
+    uint64_t serial; /* of the template when the frame was set from it: it may have changed since */
+    bool closed;     /* the sink was closed */
 };
 
 /* Push a template of what is at idx: a packet, a template (itself), a builder, or a string, which is of that link
  * type. Raises. */
 struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype);
+/* Push a template of its own with the bytes of the one at idx. */
+struct rtap_lua_template *rtap_lua_copy_template(lua_State *L, struct rtap_lua *S, int idx);
 /* Its layout, found now if it wasn't. idx is absolute. */
 const struct rtap_layout *rtap_lua_layout(lua_State *L, struct rtap_lua *S, int idx);
 /* Push where the field (or "payload@4:8") named by the string at `name` is in the template at idx; NULL (and nil): it
