@@ -51,6 +51,9 @@ static int ring_open(struct rtap_sender *t)
         block *= 2;
     while (block < 65536 && block < frame * t->count)
         block *= 2;
+    if ((uint64_t)t->count * frame > 1ull << 32)
+        return rtap_sink_fail(&t->sink, -EINVAL, "%s: a ring of %u frames of %zu bytes is larger than 4 GiB",
+                              t->sink.name, t->count, frame);
     t->stride = frame;
     t->size = (uint32_t)(frame - DATA_OFFSET);
     t->count = (uint32_t)((t->count * frame + block - 1) / block * (block / frame));

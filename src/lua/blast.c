@@ -183,12 +183,14 @@ static int run_close(lua_State *L)
 static void push_result(lua_State *L, struct run *r)
 {
     static const char *const reasons[] = {"", "count", "duration", "stuck", "failed"};
+    char error[sizeof(r->b.sink->error)];
 
+    memcpy(error, r->b.sink->error, sizeof(error)); /* what is allocated may run a finalizer that closes the sink */
     rtap_lua_run_push(L, &r->run, true);
     lua_pushstring(L, r->interrupted ? "interrupted" : reasons[r->b.end]);
     lua_setfield(L, -2, "reason");
     if (r->b.end == RTAP_BLAST_FAILED || r->b.end == RTAP_BLAST_STUCK) {
-        lua_pushstring(L, r->run.u->sink->error);
+        lua_pushstring(L, error);
         lua_setfield(L, -2, "message");
         lua_pushinteger(L, -r->b.error);
         lua_setfield(L, -2, "errno");

@@ -132,6 +132,8 @@ static int wait_for_room(lua_State *L, struct rtap_lua_loop *lp)
 
     if (!f->stuck_since)
         f->stuck_since = now;
+    if (f->patience > INT64_MAX - f->stuck_since)
+        f->patience = INT64_MAX - f->stuck_since;
     if (f->live && (k->blocked == RTAP_LINK_DOWN || k->blocked == RTAP_NO_CARRIER))
         return -EAGAIN; /* what comes meanwhile is lost on any bridge, and the other way must not wait */
     if (!k->ops->wait || now - f->stuck_since >= f->patience)
@@ -262,7 +264,8 @@ static int forward(lua_State *L)
     lp->context = f;
     lp->between = forward_between;
     lp->wake_fd = forward_wake_fd;
-    f->live = lp->source->ops->live;
+    rtap_lua_check_sink(L, S, 2); /* again: making the loop may have run a finalizer */
+    f->live = rtap_lua_check_source(L, S, 1)->source->ops->live;
     bridge = o.direction == 0 && f->to->sink->live && f->live;
     while (rtap_lua_loop_step(L, lp, at)) {
         int what = at + 1;

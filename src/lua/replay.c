@@ -26,7 +26,7 @@ struct replay { /* full userdata; user value 1: the sink, 2: what it was told, 3
     int64_t duration, patience, stuck_since;
     int64_t latest;  /* time of a packet, of those of this source */
     uint32_t length; /* of the packet before */
-    bool send_cut;
+    bool send_cut, running;
     const char *reason;
 };
 
@@ -82,6 +82,8 @@ static struct replay *check_run(lua_State *L)
 
     if (r->run.ended)
         luaL_error(L, "this replay is over");
+    if (r->running)
+        luaL_error(L, "this replay is running already");
     return r;
 }
 
@@ -97,6 +99,25 @@ static bool look_around(lua_State *L, struct replay *r, int64_t now)
     else if (!rtap_lua_run_look(L, &r->run, SPEC))
         r->reason = "interrupted";
     return r->reason == NULL;
+}
+
+static int wake_fd(const struct rtap_lua_loop *lp)
+{
+    const struct replay *r = lp->context;
+
+    return r->run.signals ? r->run.signals->fd : -1;
+}
+
+/* While the source has nothing. This runs in the frame of run:pass. */
+static void between(lua_State *L, struct rtap_lua_loop *lp, bool waiting)
+{
+    struct replay *r = lp->context;
+
+    if (waiting && r->run.u->sink && r->run.u->sink->live)
+        r->run.u->sink->ops->kick(r->run.u->sink);
+    r->run.looked = 0;
+    if (r->run.u->sink && !look_around(L, r, rtap_pace_now()))
+        lp->left = 0;
 }
 
 /* What is queued goes out: 0, -EAGAIN (not all), or hard. */
@@ -139,6 +160,8 @@ static bool wait_until_due(lua_State *L, struct replay *r)
 {
     int64_t due = due_at(r), now = rtap_pace_now();
 
+    if (!r->run.u->sink) /* fn may have closed it */
+        luaL_error(L, "attempt to use a closed sink");
     if (due - now <= BURST_TIME)
         return look_around(L, r, now);
     if (r->run.u->sink->live)
@@ -233,6 +256,7 @@ static void leave(struct replay *r)
     struct rtap_sink *k = r->run.u->sink;
 
     rtap_pace_end(&r->pacer);
+    r->running = false;
     if (!k)
         return;
     k->busy = false;
@@ -265,13 +289,19 @@ static int replay_pass(lua_State *L)
     lp = rtap_lua_loop_new(L, S, 2, &o); /* 6 */
     lua_toclose(L, 6);
     lp->quiet = true;
+    lp->context = r;
+    lp->wake_fd = wake_fd;
+    lp->between = between;
     lua_pushvalue(L, 1); /* 7 */
     lua_toclose(L, 7);
     if (!lua_isnil(L, 3))
         rtap_lua_engine(L, S); /* now, not when the first packet is due */
     rtap_pace_begin(&r->pacer);
+    r->running = true;
     if (!r->run.started)
         r->run.started = r->run.told = rtap_pace_now();
+    r->run.looked = 0;
+    look_around(L, r, rtap_pace_now()); /* also when nothing is ever sent */
     r->latest = RTAP_NO_TIME;
     while (!r->reason && err == 0) {
         if (r->run.attempted >= r->count) {
@@ -296,8 +326,15 @@ static int replay_pass(lua_State *L)
     if (lp->failed)
         return rtap_lua_fail(L, lp->failed, rtap_lua_check_source(L, S, 2)->source->error);
     if (err < 0)
-        return rtap_lua_fail(L, err, r->run.u->sink->error);
+        return rtap_lua_fail(L, err, rtap_lua_check_sink(L, S, 4)->sink->error);
     lua_pushstring(L, r->reason ? r->reason : lp->reason && strcmp(lp->reason, "duration") == 0 ? "duration" : "end");
+    return 1;
+}
+
+/* run:read(): packets that sources have given */
+static int replay_read(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)check_run(L)->read);
     return 1;
 }
 
@@ -378,7 +415,8 @@ static int again(lua_State *L)
 void rtap_lua_open_replay(lua_State *L, struct rtap_lua *S)
 {
     static const luaL_Reg functions[] = {{"_replay", replay_new}, {"_again", again}, {NULL, NULL}};
-    static const luaL_Reg methods[] = {{"pass", replay_pass}, {"finish", replay_finish}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"pass", replay_pass}, {"read", replay_read}, {"finish", replay_finish}, {NULL, NULL}};
     static const luaL_Reg metamethods[] = {{"__close", replay_close}, {NULL, NULL}};
 
     S->mt_replay = rtap_lua_type(L, S, "ringtap.replay", metamethods, methods);

@@ -1,6 +1,8 @@
 /* Signals, progress and counts of a run that sends. See run.h. */
 #include "run.h"
 
+#include <string.h>
+
 #define LOOK_EVERY 1000000 /* ns */
 
 lua_Integer rtap_lua_run_integer(lua_State *L, int spec, const char *key, lua_Integer otherwise)
@@ -71,10 +73,16 @@ static void push_histogram(lua_State *L, const struct rtap_histogram *h)
 
 void rtap_lua_run_push(lua_State *L, struct rtap_lua_run *run, bool whole)
 {
+    const struct rtap_sink *k = run->u->sink;
+    bool refused = k->refusals != run->refusals;
+    const char *kind = k->ops->kind;
     struct rtap_sink_stats now = {0};
     int64_t end = run->ended ? run->ended : rtap_pace_now();
+    char error[sizeof(k->error)];
 
+    /* everything first: what is allocated below may run a finalizer that closes the sink */
     run->u->sink->ops->stats(run->u->sink, &now);
+    memcpy(error, k->error, sizeof(error));
     lua_createtable(L, 0, 16);
     set_integer(L, "attempted", run->attempted);
     set_integer(L, "packets", now.sent - run->before.sent);
@@ -85,14 +93,14 @@ void rtap_lua_run_push(lua_State *L, struct rtap_lua_run *run, bool whole)
     lua_setfield(L, -2, "seconds");
     if (!whole)
         return;
-    lua_pushstring(L, now.method ? now.method : run->u->sink->ops->kind);
+    lua_pushstring(L, now.method ? now.method : kind);
     lua_setfield(L, -2, "method");
     set_integer(L, "calls", now.calls - run->before.calls);
     set_integer(L, "super_frames", now.super_frames - run->before.super_frames);
     push_histogram(L, &run->late);
     lua_setfield(L, -2, "late");
-    if (run->u->sink->refusals != run->refusals) {
-        lua_pushstring(L, run->u->sink->error);
+    if (refused) {
+        lua_pushstring(L, error);
         lua_setfield(L, -2, "last");
     }
 }

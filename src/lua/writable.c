@@ -207,7 +207,13 @@ static struct rtap_lua_place *new_place(lua_State *L, const struct rtap_layout *
 static void find_out(lua_State *L, struct rtap_lua *S, int idx, struct rtap_lua_place *p)
 {
     struct rtap_lua_template *t = lua_touserdata(L, idx);
+    uint32_t from, to;
 
+    /* of a long stretch of headers not every part can be tried */
+    if (!p->decl && p->pl.bits > 64 && rtap_lua_payload_range(L, S, idx, &from, &to) && p->pl.first < from) {
+        p->pl.structural = true;
+        return;
+    }
     p->pl.structural =
         rtap_place_is_structural(rtap_lua_layers(L, S, idx), &t->t.layout, &p->pl, (uint8_t *)t->t.pkt.data);
 }
@@ -491,10 +497,12 @@ static int write_set(lua_State *L)
     text = lua_type(L, 2) == LUA_TSTRING;
     if (t) {
         from = rtap_lua_to_template(L, S, 2, t->t.pkt.linktype);
-        if (from->t.pkt.caplen > t->room) {
-            size_t room = from->t.pkt.caplen;
+        while (from->t.pkt.caplen > t->room) { /* again when a finalizer has changed one of them */
+            size_t room = from->t.pkt.caplen > t->t.pkt.caplen ? from->t.pkt.caplen : t->t.pkt.caplen;
             uint8_t *bytes = lua_newuserdatauv(L, room, 0);
 
+            if (t->t.pkt.caplen > room)
+                return luaL_error(L, "the template was changed while it was written to");
             memcpy(bytes, t->t.pkt.data, t->t.pkt.caplen);
             t->t.pkt.data = bytes;
             t->room = room;
@@ -604,6 +612,8 @@ static int write_resize(lua_State *L)
     if (t && (size_t)size > t->room) {
         uint8_t *bytes = lua_newuserdatauv(L, (size_t)size, 0);
 
+        if (t->t.pkt.caplen > (size_t)size)
+            return luaL_error(L, "the template was changed while it was written to");
         memcpy(bytes, t->t.pkt.data, t->t.pkt.caplen);
         t->t.pkt.data = bytes;
         t->room = (size_t)size;
@@ -619,6 +629,8 @@ static int write_resize(lua_State *L)
     ls = rtap_lua_layers_all(L, S, 1); /* the second time nothing is loaded any more */
     rtap_layers_finish(ls);
     pkt = target(L, S, 1);
+    if (t && (size_t)size > t->room)
+        return luaL_error(L, "the template was changed while it was written to");
     was = pkt->caplen;
     rtap_layout_resize(ls, (uint8_t *)pkt->data, (uint32_t)size);
     if (size > was)

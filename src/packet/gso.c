@@ -83,6 +83,10 @@ static bool can_share(const uint8_t *data, uint32_t len, const struct rtap_flow 
 
     if (f->end != len || f->payload == f->end || (!f->v6 && f->transport - f->ip != 20))
         return false;
+    /* lengths that are filled in, and a sum that is written in the other way, come out otherwise */
+    if (f->v6 ? rtap_be16(data + f->ip + 4) != f->end - f->ip - 40
+              : rtap_be16(data + f->ip + 2) != f->end - f->ip || rtap_be16(data + f->ip + 10) == 0xffff)
+        return false;
     if (f->tcp ? data[f->transport + 13] & (TCP_FIN | TCP_SYN | TCP_RST | 0xe0)
                : rtap_be16(data + f->transport + 4) != length || rtap_be16(data + f->transport + 6) == 0)
         return false;

@@ -146,6 +146,15 @@ uint64_t rtap_cover_pseudo(const struct rtap_cover *c, const uint8_t *data)
     return rtap_csum_add(data + c->dst, c->address, rtap_csum_add(data + c->src, c->address, c->rest));
 }
 
+/* The bytes [from, to) but for the field, which lies at an even place of the sum. */
+static uint64_t add_without(const struct rtap_cover *c, const uint8_t *data, uint32_t from, uint32_t to, uint64_t sum)
+{
+    if (c->at >= to || c->at < from)
+        return rtap_csum_add(data + from, to - from, sum);
+    sum = rtap_csum_add(data + from, c->at - from, sum);
+    return c->at + 2 < to ? rtap_csum_add(data + c->at + 2, to - c->at - 2, sum) : sum;
+}
+
 uint32_t rtap_cover_wanted(const struct rtap_cover *c, const uint8_t *data)
 {
     static const uint8_t zero[4];
@@ -157,10 +166,9 @@ uint32_t rtap_cover_wanted(const struct rtap_cover *c, const uint8_t *data)
         crc = crc32c(crc, zero, 4);
         return __builtin_bswap32(~crc32c(crc, data + c->at + 4, c->to - c->at - 4));
     }
-    sum = rtap_csum_add(data + c->from, c->skip_from - c->from, rtap_cover_pseudo(c, data));
-    sum = rtap_csum_add(data + c->skip_to, c->to - c->skip_to, sum);
-    /* the sum without what the field adds to it */
-    wanted = rtap_csum_fold((uint16_t)~rtap_csum_fold(sum) + (uint64_t)(uint16_t)~c->value);
+    sum = add_without(c, data, c->skip_to, c->to,
+                      add_without(c, data, c->from, c->skip_from, rtap_cover_pseudo(c, data)));
+    wanted = rtap_csum_fold(sum);
     return wanted == 0 && c->zero_is_none ? 0xffff : wanted;
 }
 

@@ -117,6 +117,11 @@ static uint32_t moved(const struct rtap_cover *c, uint32_t was, uint64_t old, ui
     return is == 0 && c->zero_is_none ? 0xffff : is;
 }
 
+static bool overlaps(const struct rtap_cover *c, const struct rtap_place *pl)
+{
+    return pl->first < c->at + c->size && pl->last > c->at;
+}
+
 /* The sums were `before` without the change; `data` has it. */
 static void follow(const struct rtap_layout *lo, const struct rtap_place *pl, uint8_t *data, const uint64_t *before)
 {
@@ -127,7 +132,7 @@ static void follow(const struct rtap_layout *lo, const struct rtap_place *pl, ui
         uint64_t old = before[k], new = part_of_sum(c, data, pl->first, pl->last);
 
         was[k] = get_sum(c, data);
-        if (c->kind == RTAP_SUM_CRC32C) {
+        if (c->kind == RTAP_SUM_CRC32C || overlaps(c, pl)) { /* what was written has part of the field in it */
             put_sum(c, data, rtap_cover_wanted(c, data));
             continue;
         }
@@ -136,12 +141,14 @@ static void follow(const struct rtap_layout *lo, const struct rtap_place *pl, ui
         for (unsigned j = 0; j < k; j++) {
             const struct rtap_cover *inner = &lo->sums[pl->sums[j]];
 
-            if (covers(c, inner->at, inner->at + inner->size)) {
+            if (covers(c, inner->at, inner->at + inner->size) && !overlaps(inner, pl)) {
                 old += as_part(c, inner, was[j]);
                 new += as_part(c, inner, get_sum(inner, data));
             }
         }
         put_sum(c, data, moved(c, was[k], old, new));
+        if (get_sum(c, data) == 0) /* perhaps all that it covers is 0 now: RFC 1624, 4 */
+            put_sum(c, data, rtap_cover_wanted(c, data));
     }
 }
 

@@ -22,7 +22,7 @@ static uint64_t up_to(uint64_t *state, uint64_t most)
 
 static uint64_t next_in_range(struct rtap_vary *v)
 {
-    uint64_t now = v->next, size = (uint64_t)(v->step < 0 ? -v->step : v->step);
+    uint64_t now = v->next, size = v->step < 0 ? 0 - (uint64_t)v->step : (uint64_t)v->step;
     uint64_t left = v->step < 0 ? now - v->to : v->to - now;
 
     v->next = left < size ? v->from : v->step < 0 ? now - size : now + size;

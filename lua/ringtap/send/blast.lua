@@ -79,6 +79,9 @@ local function blast(sink, o)
     if not result then
         return nil, message, errno
     end
+    if signals and signals:take() then -- it came when the last frame was out
+        result.reason = "interrupted"
+    end
     local r = report.new(result, asked)
     if r.message then
         return nil, r.message, r.errno, r

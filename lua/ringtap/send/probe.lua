@@ -87,13 +87,21 @@ local function take(state, pkt)
     state.times[#state.times + 1] = pkt.time - time
 end
 
-local function listen(state, source, seconds, until_all)
-    for pkt in source:packets { duration = math.max(seconds, 0) } do
-        take(state, pkt)
-        if until_all and state.received == state.sent then
-            return
+-- True: a signal came.
+local function listen(state, source, seconds, signals, until_all)
+    local ends = core._now() + math.floor(math.min(math.max(seconds, 0), 1e9) * 1e9)
+    repeat
+        for pkt in source:packets { duration = math.min(0.1, math.max(0, (ends - (core._now())) / 1e9)) } do
+            take(state, pkt)
+            if until_all and state.received == state.sent then
+                return false
+            end
         end
-    end
+        if signals and signals:take() then
+            return true
+        end
+    until (core._now()) >= ends
+    return false
 end
 
 local function probe(sender, source, o)
@@ -112,7 +120,9 @@ local function probe(sender, source, o)
     local taken = o.signals or signals
     local begun = core._now()
     for number = 1, count do
-        listen(state, source, (begun + (number - 1) * 1e9 / rate - (core._now())) / 1e9)
+        if listen(state, source, (begun + (number - 1) * 1e9 / rate - (core._now())) / 1e9, taken) then
+            return summary(state)
+        end
         template:pack(">I4 I8", first + 12, number, select(2, core._now()))
         state.sent = number
         local sent, message, errno = sender:send(template)
@@ -120,11 +130,8 @@ local function probe(sender, source, o)
             state.sent = number - 1
             return nil, message, errno, summary(state)
         end
-        if taken and taken:take() then
-            break
-        end
     end
-    listen(state, source, o.timeout or 1, true)
+    listen(state, source, o.timeout or 1, taken, true)
     return summary(state)
 end
 

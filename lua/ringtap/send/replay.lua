@@ -94,8 +94,9 @@ local function replay(sink, what, o)
     local why
     for round = 1, loops do
         local again <close> = source ~= first and source or nil
+        local before = run:read()
         why, message, errno = run:pass(again or source, fn)
-        if why ~= "end" or round == loops then
+        if why ~= "end" or round == loops or run:read() == before then -- a source without packets is not read for ever
             break
         end
         source, message, errno = core._again(source)

@@ -18,7 +18,8 @@ end
 ---@return integer|string
 function M.wire(protocol_name, name, bits, v)
     if not protocol_name then
-        local n = math.type(v) == "integer" and v or tonumber(v)
+        local bytes = type(v) == "string" and #v * 8 == bits -- so many are bytes
+        local n = math.type(v) == "integer" and v or not bytes and tonumber(v)
         if math.type(n) == "integer" and bits <= 64 then
             if bits < 64 and (n < 0 or n >> bits ~= 0) then
                 error(("%s: %d doesn't fit into %d bytes"):format(name, n, bits // 8), 0)

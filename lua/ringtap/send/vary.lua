@@ -119,7 +119,11 @@ function vary.compile(name, spec, templates, seed)
     elseif place.structural then
         error(("vary: how the packet is laid out depends on %s: make a list of packets instead"):format(name), 0)
     end
+    local text = type(spec) == "string"
     local function wire(v)
+        if text and not place.protocol then -- in a text numbers are meant
+            v = math.tointeger(tonumber(v)) or v
+        end
         return value.wire(place.protocol, place.field or name, place.bits, v)
     end
     local out = { name = name, low = place.bits == 128 }
