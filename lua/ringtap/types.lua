@@ -14,7 +14,7 @@ local ringtap = {}
 ---@field block_count? integer blocks of the ring; default 256
 ---@field ring_size? integer bytes of the ring, instead of block_count; default 64 MiB, less where that can't be had
 ---@field snaplen? integer bytes kept of a packet; default (and for 0) 262144. A frame never exceeds a block
----@field retire_timeout? number seconds after which a block with packets is handed over though not full; default 0.006,
+---@field retire_timeout? number seconds after which a block with packets is handed over though not full; default 0.009,
 --- rounded up to milliseconds; 0: the kernel picks (it does not mean "for ever")
 ---@field latency? "normal"|"low" "low": retire_timeout 0.001; costs more wake-ups
 ---@field promisc? boolean put the interface into promiscuous mode while the source is open; default false
