@@ -231,6 +231,15 @@ describe("replay #root", function()
         assert.same({ 0, 20000000, 40000000 }, times)
     end)
 
+    it("tells that a file did not take the last packets", function()
+        local src <close> = assert(ringtap.memory { { ("x"):rep(100), time = 1 } })
+        local out = assert(ringtap.text(io.open("/dev/full", "w")))
+        local r, message, errno, partial = out:replay(src)
+        assert.same({ nil, "text output: No space left on device", 28 }, { r, message, errno })
+        assert.same({ 0, 1, "failed" }, { partial.packets, partial.attempted, partial.reason })
+        assert.is_nil((out:close()))
+    end)
+
     root_it("of two million packets needs no more memory than of a few", function()
         local ns <close> = support.namespaces()
         sending.listener(ns)
@@ -345,6 +354,43 @@ describe("forward #root", function()
             expected[i] = "1042 1000 ok"
         end
         assert.same(expected, got)
+    end)
+
+    -- each call of the sender sets its socket for the one or the other
+    root_it("sends super-frames and frames in any order", function()
+        local ns, closing = three(true)
+        local _ <close> = closing
+        local rx <close> = assert(ringtap.capture("m0", { netns = ns.m, direction = "in", offload = true,
+            latency = "low" }))
+        ns:must("b", "ethtool -K veth_b gro off")
+        support.must(("ip netns exec %s ethtool -K m1 tx off"):format(ns.m))
+        support.must(ns:exec("a", ("%s segment %s %s 3000 1000 3"):format(support.compile "flow.c", ns.a_ip, ns.b_ip)))
+        local super
+        for pkt in rx:packets { count = 1, idle = 1 } do
+            super = pkt:copy()
+        end
+        assert.equal(3042, #super)
+        local frame = sending.packet(ns, { payload = "alone" })
+        for _, method in ipairs { "mmsg", "gso" } do
+            for _, bypass in ipairs { false, method == "mmsg" or nil } do
+                local cap <close> = live.capture(ns, "b", { filter = "udp", direction = "in" })
+                local tx <close> = assert(ringtap.sender("m1",
+                    { netns = ns.m, method = method, qdisc_bypass = bypass }))
+                local expected = {}
+                for _, what in ipairs { frame, super, super, frame, super, frame, frame } do
+                    assert(tx:send(what))
+                    for _ = 1, what == super and 3 or 1 do
+                        expected[#expected + 1] = what == super and 1042 or #frame:bytes()
+                    end
+                end
+                local got = {}
+                for pkt in cap:packets { count = #expected, idle = 0.5 } do
+                    got[#got + 1] = pkt.checksum == "ok" and pkt.len or tostring(pkt)
+                end
+                assert.same(expected, got)
+                assert.equal(3, tx:stats().super_frames)
+            end
+        end
     end)
 
     root_it("does not see its own packets, nor pass on what is sent here", function()

@@ -427,18 +427,9 @@ local function changed(state)
     state.touched = true
 end
 
--- The first element of a scope's lists that has a value given for that name.
+-- The scope, or the first element of its lists, that has a value given for that name.
 local function given_in(scope, whole)
-    for _, times in pairs(scope.lists) do
-        for _, list in ipairs(times) do
-            for _, element in ipairs(list) do
-                local found = element.given[whole] ~= nil and element or given_in(element, whole)
-                if found then
-                    return found
-                end
-            end
-        end
-    end
+    return schema.first(scope, function(s) return s.given[whole] ~= nil end)
 end
 
 local function write(state, i, name, v)
@@ -463,7 +454,7 @@ local function write(state, i, name, v)
         local whole = schema.find(schema.of(layer.p), name)
         local list = list_name(layer.p, name)
         if whole then
-            local scope = layer.scope.given[whole] == nil and given_in(layer.scope, whole) or layer.scope
+            local scope = given_in(layer.scope, whole) or layer.scope
             scope.given[whole] = nil
         end
         if list then

@@ -202,26 +202,9 @@ local function find_node(scope, name)
     return best, owner, field
 end
 
--- The first scope, this one or one of its lists' elements, that `has` accepts.
-local function first_scope(scope, has)
-    if has(scope) then
-        return scope
-    end
-    for _, times in pairs(scope.lists) do
-        for _, list in ipairs(times) do
-            for _, element in ipairs(list) do
-                local found = first_scope(element, has)
-                if found then
-                    return found
-                end
-            end
-        end
-    end
-end
-
--- ... in which a field of that name may be.
+-- The first scope, this one or one of its lists' elements, in which a field of that name may be.
 local function scope_for(scope, name)
-    return first_scope(scope, function(s) return s.schema.fields[name] end)
+    return schema.first(scope, function(s) return s.schema.fields[name] end)
 end
 
 -- A node's value: what it was given, else what was read.
@@ -258,7 +241,7 @@ end
 
 -- ... that has such a list.
 local function find_list(scope, list)
-    return first_scope(scope, function(s) return s.lists[list] end)
+    return schema.first(scope, function(s) return s.lists[list] end)
 end
 M.find_list = find_list
 

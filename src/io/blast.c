@@ -55,7 +55,7 @@ static double interval(const struct rtap_blast *b, uint32_t len)
 /* How many frames are made now: as many as are due, or go together at this rate. */
 static unsigned batch(const struct rtap_blast *b, double now)
 {
-    uint32_t len = b->templates[b->made % b->template_count]->pkt.caplen;
+    uint32_t len = b->templates[b->next]->pkt.caplen;
     uint64_t left = b->count - b->made;
     double each = interval(b, len), end = (double)b->duration, n;
 
@@ -75,8 +75,7 @@ static unsigned batch(const struct rtap_blast *b, double now)
 /* One frame is made and queued: 0, -EAGAIN, or hard. One that is refused is made, too. */
 static int make(struct rtap_blast *b)
 {
-    unsigned which = (unsigned)(b->made % b->template_count);
-    const struct rtap_template *t = b->templates[which];
+    const struct rtap_template *t = b->templates[b->next];
     struct rtap_sink *k = b->sink;
     uint8_t *data;
     int r = k->ops->reserve(k, t->pkt.caplen, &data);
@@ -84,12 +83,13 @@ static int make(struct rtap_blast *b)
     if (r == 0) {
         memcpy(data, t->pkt.data, t->pkt.caplen);
         for (unsigned i = 0; i < b->vary_count; i++)
-            rtap_vary_apply(&b->varies[i], &t->layout, which, data);
+            rtap_vary_apply(&b->varies[i], &t->layout, b->next, data);
         r = k->ops->commit(k, &t->pkt);
     } else if (r != -EMSGSIZE && r != -EINVAL) {
         return r;
     }
     b->made++;
+    b->next = b->next + 1 < b->template_count ? b->next + 1 : 0;
     if (is_paced(b)) {
         if (r == 0 && b->waiting < MOST)
             b->dues[b->waiting++] = b->due;

@@ -35,6 +35,7 @@ struct rtap_blast {
     void *context;
 
     uint64_t made;
+    unsigned next;          /* template of the next frame */
     int64_t started, ended; /* CLOCK_MONOTONIC */
     int64_t stuck_since;    /* 0: it isn't */
     double due;             /* of the next frame, ns from the start */

@@ -11,6 +11,7 @@
 #include "device.h"
 #include "netif.h"
 #include "netns.h"
+#include "pace.h"
 #include <errno.h>
 #include <linux/if.h>
 #include <linux/if_packet.h>
@@ -253,6 +254,31 @@ static void refuse_tail(struct rtap_sender *t, int err)
     t->queue->skip(t);
 }
 
+static int set_option(struct rtap_sender *t, int option, int value, const char *name)
+{
+    if (setsockopt(t->fd, SOL_PACKET, option, &value, sizeof(value)) == 0)
+        return 0;
+    return rtap_sink_fail(&t->sink, -errno, "%s: %s: %s", t->sink.name, name, strerror(errno));
+}
+
+/* The header in front of each frame costs a few percent, so the socket takes it from the first super-frame on, until
+ * there is a frame that has none. */
+static int use_vnet(struct rtap_sender *t, bool yes)
+{
+    int r = 0;
+
+    if (t->takes_vnet == yes)
+        return 0;
+    t->takes_vnet = -1; /* what it is when one of the two was refused */
+    if (t->bypass)      /* the kernel cuts super-frames apart on the way through the queueing discipline only */
+        r = set_option(t, PACKET_QDISC_BYPASS, !yes, "PACKET_QDISC_BYPASS");
+    if (r == 0 && t->queue != &rtap_queue_gso)
+        r = set_option(t, PACKET_VNET_HDR, yes, "PACKET_VNET_HDR");
+    if (r == 0)
+        t->takes_vnet = yes;
+    return r;
+}
+
 static int sender_kick(struct rtap_sink *k)
 {
     struct rtap_sender *t = sender_of(k);
@@ -265,6 +291,8 @@ static int sender_kick(struct rtap_sink *k)
         bool supers = t->frames > t->head - t->tail, partly = false;
 
         r = t->running ? 0 : check_link(t);
+        if (r == 0)
+            r = use_vnet(t, false);
         if (r < 0)
             return r;
         t->st.calls++;
@@ -325,23 +353,6 @@ static int sender_commit(struct rtap_sink *k, const struct rtap_pkt *meta)
     return 0;
 }
 
-static int set_option(struct rtap_sender *t, int option, int value, const char *name)
-{
-    if (setsockopt(t->fd, SOL_PACKET, option, &value, sizeof(value)) == 0)
-        return 0;
-    return rtap_sink_fail(&t->sink, -errno, "%s: %s: %s", t->sink.name, name, strerror(errno));
-}
-
-/* The header in front of each frame costs a few percent, so it is there only while it is needed. */
-static int use_vnet(struct rtap_sender *t, bool yes)
-{
-    int r = 0;
-
-    if (t->bypass) /* the kernel cuts super-frames apart on the way through the queueing discipline only */
-        r = set_option(t, PACKET_QDISC_BYPASS, !yes, "PACKET_QDISC_BYPASS");
-    return r < 0 || t->queue == &rtap_queue_gso ? r : set_option(t, PACKET_VNET_HDR, yes, "PACKET_VNET_HDR");
-}
-
 /* A frame that stands for several: to the kernel at once, from where it is. */
 static int send_super(struct rtap_sender *t, const struct rtap_pkt *pkt, struct virtio_net_hdr *vnet)
 {
@@ -351,14 +362,12 @@ static int send_super(struct rtap_sender *t, const struct rtap_pkt *pkt, struct 
 
     if (r == 0 && !t->running)
         r = check_link(t);
+    if (r == 0)
+        r = use_vnet(t, true);
     if (r < 0)
         return r;
     t->st.calls++;
-    r = use_vnet(t, true);
-    if (r < 0)
-        return r;
     r = sendmsg(t->fd, &m, MSG_DONTWAIT) < 0 ? -errno : 1;
-    use_vnet(t, false);
     if (r < 0)
         r = meaning(t, -r);
     if (t->gone)
@@ -470,14 +479,6 @@ static void sender_stats(struct rtap_sink *k, struct rtap_sink_stats *st)
 
 /* ------------------------------------------------------------------ opening and closing */
 
-static int64_t now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return ts.tv_sec * 1000000000ll + ts.tv_nsec;
-}
-
 static void destroy(struct rtap_sender *t)
 {
     if (t->queue)
@@ -493,13 +494,13 @@ static void destroy(struct rtap_sender *t)
 static int sender_close(struct rtap_sink *k, char *err, size_t errlen)
 {
     struct rtap_sender *t = sender_of(k);
-    int64_t until = now() + CLOSING_TIME;
+    int64_t until = rtap_pace_now() + CLOSING_TIME;
     uint64_t left;
     int r = t->frames ? sender_kick(k) : 0;
 
     k->wake_fd = -1;
-    while (r == -EAGAIN && (k->blocked == RTAP_FULL || k->blocked == RTAP_NO_BUFFER) && now() < until) {
-        sender_wait(k, until - now());
+    while (r == -EAGAIN && (k->blocked == RTAP_FULL || k->blocked == RTAP_NO_BUFFER) && rtap_pace_now() < until) {
+        sender_wait(k, until - rtap_pace_now());
         r = sender_kick(k);
     }
     left = t->frames;

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct virtio_net_hdr) <= FRAME_OFFSET, "it stands in fron
 
 static uint8_t *frame_of(const struct rtap_sender *t, uint64_t slot)
 {
-    return t->memory + slot % t->count * t->stride + FRAME_OFFSET;
+    return t->memory + rtap_slot_index(t, slot) * t->stride + FRAME_OFFSET;
 }
 
 static struct virtio_net_hdr *vnet_of(const struct rtap_sender *t, uint64_t slot)
@@ -59,8 +59,10 @@ static uint8_t *mmsg_room(struct rtap_sender *t)
 
 static void set_length(struct rtap_sender *t, uint64_t slot, uint32_t len)
 {
-    t->lengths[slot % t->count] = len;
-    t->iovecs[slot % t->count].iov_len = len + (t->gso ? sizeof(struct virtio_net_hdr) : 0);
+    uint32_t i = rtap_slot_index(t, slot);
+
+    t->lengths[i] = len;
+    t->iovecs[i].iov_len = len + (t->gso ? sizeof(struct virtio_net_hdr) : 0);
 }
 
 static void mmsg_push(struct rtap_sender *t, uint32_t len)
@@ -72,7 +74,7 @@ static void mmsg_push(struct rtap_sender *t, uint32_t len)
 
 static int mmsg_push_out(struct rtap_sender *t)
 {
-    uint32_t at = (uint32_t)(t->tail % t->count);
+    uint32_t at = rtap_slot_index(t, t->tail);
     uint64_t n = t->head - t->tail;
     int r;
 
@@ -85,7 +87,7 @@ static int mmsg_push_out(struct rtap_sender *t)
         return -errno;
     for (int i = 0; i < r; i++)
         t->st.bytes += t->lengths[at + (unsigned)i];
-    t->tail += (unsigned)r;
+    rtap_slots_free(t, (unsigned)r);
     t->frames -= (unsigned)r;
     t->st.sent += (unsigned)r;
     return r;
@@ -93,7 +95,7 @@ static int mmsg_push_out(struct rtap_sender *t)
 
 static void mmsg_skip(struct rtap_sender *t)
 {
-    t->tail++;
+    rtap_slots_free(t, 1);
     t->frames--;
 }
 
@@ -105,7 +107,7 @@ static void mmsg_clear(struct rtap_sender *t)
 
 static const uint8_t *mmsg_at(struct rtap_sender *t, uint64_t slot, uint32_t *len, uint32_t *segments)
 {
-    *len = t->lengths[slot % t->count];
+    *len = t->lengths[rtap_slot_index(t, slot)];
     *segments = 1;
     return frame_of(t, slot);
 }
@@ -137,7 +139,7 @@ const struct rtap_queue_ops rtap_queue_mmsg = {
 
 static struct rtap_gso *gso_of(const struct rtap_sender *t, uint64_t slot)
 {
-    return &t->gso[slot % t->count];
+    return &t->gso[rtap_slot_index(t, slot)];
 }
 
 /* Is the slot before head waiting for more? */
@@ -184,7 +186,7 @@ static uint64_t gso_bytes(const struct rtap_gso *g)
 
 static int gso_push_out(struct rtap_sender *t)
 {
-    uint32_t at = (uint32_t)(t->tail % t->count);
+    uint32_t at = rtap_slot_index(t, t->tail);
     uint64_t n = t->head - t->tail, frames = 0;
     int r;
 
@@ -215,7 +217,7 @@ static int gso_push_out(struct rtap_sender *t)
         t->st.bytes += gso_bytes(g);
         t->st.super_frames += g->segments > 1;
     }
-    t->tail += (unsigned)r;
+    rtap_slots_free(t, (unsigned)r);
     t->frames -= frames;
     t->st.sent += frames;
     return (int)frames;
@@ -224,7 +226,7 @@ static int gso_push_out(struct rtap_sender *t)
 static void gso_skip(struct rtap_sender *t)
 {
     t->frames -= gso_of(t, t->tail)->segments;
-    t->tail++;
+    rtap_slots_free(t, 1);
 }
 
 static const uint8_t *gso_at(struct rtap_sender *t, uint64_t slot, uint32_t *len, uint32_t *segments)

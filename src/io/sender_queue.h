@@ -3,8 +3,8 @@
  * of queueing, sender_mmsg.c and sender_ring.c.
  *
  * Slots are used in strict order. head is the next slot to be reserved, tail the first that the kernel has not taken;
- * both only grow, slot n is n modulo count. Every frame that is committed is counted once: as sent when the kernel took
- * it, or as refused with the cause.
+ * both only grow, slot n is at n modulo count. Every frame that is committed is counted once: as sent when the kernel
+ * took it, or as refused with the cause.
  */
 #ifndef RTAP_IO_SENDER_QUEUE_H
 #define RTAP_IO_SENDER_QUEUE_H
@@ -46,17 +46,19 @@ struct rtap_sender {
     uint32_t header; /* bytes of the link layer that every frame has to have */
     uint32_t mtu;
     bool ethernet, vnet, bypass, gone;
-    bool running;     /* IFF_RUNNING after the last call */
-    uint64_t dropped; /* the device's tx_dropped when it was last read */
-    uint64_t drops;   /* gso: its queueing discipline's */
-    bool no_qdisc;    /* gso: there is none that counts */
-    int64_t backoff;  /* ns */
+    bool running;      /* IFF_RUNNING after the last call */
+    uint64_t dropped;  /* the device's tx_dropped when it was last read */
+    uint64_t drops;    /* gso: its queueing discipline's */
+    bool no_qdisc;     /* gso: there is none that counts */
+    int8_t takes_vnet; /* the socket is set for super-frames: send_super's; -1: not known */
+    int64_t backoff;   /* ns */
 
     uint8_t *reserved; /* what reserve gave: a kick in between may have moved the place */
     uint8_t *memory;
     size_t memory_size;
     uint32_t count, size;        /* slots; bytes of the longest frame in one */
     uint64_t head, tail, frames; /* frames: queued; a slot of "gso" holds several */
+    uint64_t lap;                /* the largest multiple of count that is not above tail */
     struct mmsghdr *messages;    /* mmsg, gso */
     struct iovec *iovecs;
     uint32_t *lengths;
@@ -70,6 +72,22 @@ struct rtap_sender {
 };
 
 #define RTAP_PASS_OVER 1000
+
+/* Where a slot from tail to head is, both included. */
+static inline uint32_t rtap_slot_index(const struct rtap_sender *t, uint64_t slot)
+{
+    uint64_t i = slot - t->lap;
+
+    return (uint32_t)(i < t->count ? i : i - t->count);
+}
+
+/* The n slots at the tail are free again. */
+static inline void rtap_slots_free(struct rtap_sender *t, unsigned n)
+{
+    t->tail += n;
+    if (t->tail - t->lap >= t->count)
+        t->lap += t->count;
+}
 
 extern const struct rtap_queue_ops rtap_queue_mmsg, rtap_queue_ring, rtap_queue_gso;
 

@@ -17,7 +17,7 @@
 
 static struct tpacket2_hdr *slot_of(const struct rtap_sender *t, uint64_t slot)
 {
-    return (struct tpacket2_hdr *)(t->memory + slot % t->count * t->stride);
+    return (struct tpacket2_hdr *)(t->memory + rtap_slot_index(t, slot) * t->stride);
 }
 
 static uint8_t *data_of(const struct rtap_sender *t, uint64_t slot)
@@ -101,7 +101,7 @@ static int collect(struct rtap_sender *t)
         t->st.bytes += slot_of(t, t->tail)->tp_len;
         t->st.sent++;
         t->frames--;
-        t->tail++;
+        rtap_slots_free(t, 1);
         n++;
     }
     return n;
@@ -148,8 +148,8 @@ static uint64_t ring_pending(struct rtap_sender *t)
 {
     uint64_t n = 0;
 
-    for (uint32_t i = 0; i < t->count; i++)
-        n += status_of(t, i) != TP_STATUS_AVAILABLE;
+    for (uint64_t slot = t->tail; slot < t->tail + t->count; slot++)
+        n += status_of(t, slot) != TP_STATUS_AVAILABLE;
     return n;
 }
 

@@ -187,20 +187,11 @@ static void push_result(lua_State *L, struct run *r)
 
     memcpy(error, r->b.sink->error, sizeof(error)); /* what is allocated may run a finalizer that closes the sink */
     rtap_lua_run_push(L, &r->run, true);
-    lua_pushstring(L, r->interrupted ? "interrupted" : reasons[r->b.end]);
-    lua_setfield(L, -2, "reason");
+    rtap_lua_set_text(L, "reason", r->interrupted ? "interrupted" : reasons[r->b.end]);
     if (r->b.end == RTAP_BLAST_FAILED || r->b.end == RTAP_BLAST_STUCK) {
-        lua_pushstring(L, error);
-        lua_setfield(L, -2, "message");
-        lua_pushinteger(L, -r->b.error);
-        lua_setfield(L, -2, "errno");
+        rtap_lua_set_text(L, "message", error);
+        rtap_lua_set_integer(L, "errno", -r->b.error);
     }
-}
-
-static void set_integer(lua_State *L, const char *name, uint64_t v)
-{
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, -2, name);
 }
 
 /* ns, not more than thirty years */
@@ -320,17 +311,15 @@ static int place(lua_State *L)
         return 1;
     }
     lua_createtable(L, 0, 6);
-    set_integer(L, "bits", p->pl.bits);
-    set_integer(L, "position", (uint64_t)p->pl.first + 1);
+    rtap_lua_set_integer(L, "bits", p->pl.bits);
+    rtap_lua_set_integer(L, "position", (uint64_t)p->pl.first + 1);
     lua_pushboolean(L, p->pl.structural);
     lua_setfield(L, -2, "structural");
     if (p->pl.bits <= 64)
-        set_integer(L, "value", rtap_place_get(&p->pl, t->t.pkt.data));
+        rtap_lua_set_integer(L, "value", rtap_place_get(&p->pl, t->t.pkt.data));
     if (p->decl) {
-        lua_pushstring(L, p->decl->proto->name);
-        lua_setfield(L, -2, "protocol");
-        lua_pushstring(L, p->decl->name ? S->engine->names[p->decl->name] : NULL);
-        lua_setfield(L, -2, "field");
+        rtap_lua_set_text(L, "protocol", p->decl->proto->name);
+        rtap_lua_set_text(L, "field", p->decl->name ? S->engine->names[p->decl->name] : NULL);
     }
     return 1;
 }

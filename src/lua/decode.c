@@ -185,20 +185,6 @@ static int collect(void *context, const struct rtap_item *it)
     return 0;
 }
 
-static void set_string(lua_State *L, const char *key, const char *s)
-{
-    if (s) {
-        lua_pushstring(L, s);
-        lua_setfield(L, -2, key);
-    }
-}
-
-static void set_integer(lua_State *L, const char *key, lua_Integer v)
-{
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, key);
-}
-
 static const struct rtap_pkt *same_packet(lua_State *L, struct rtap_lua *S, const struct rtap_layers *ls)
 {
     const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, 1);
@@ -217,17 +203,17 @@ static bool push_item_table(lua_State *L, struct rtap_lua *S, const struct rtap_
     size_t n;
 
     lua_createtable(L, 0, 9);
-    set_string(L, "kind", kinds[it->kind]);
-    set_integer(L, "bit", it->bit);
+    rtap_lua_set_text(L, "kind", kinds[it->kind]);
+    rtap_lua_set_integer(L, "bit", it->bit);
     if (!it->decl) {
         if (it->kind == RTAP_ITEM_LOOP && it->number >= 0)
-            set_string(L, "list", ls->at[it->layer].proto->strings[it->number]);
+            rtap_lua_set_text(L, "list", ls->at[it->layer].proto->strings[it->number]);
         return true;
     }
-    set_integer(L, "bits", it->bits);
+    rtap_lua_set_integer(L, "bits", it->bits);
     if (it->decl->name)
-        set_string(L, "name", ls->engine->names[it->decl->name]);
-    set_string(L, "title", it->decl->title);
+        rtap_lua_set_text(L, "name", ls->engine->names[it->decl->name]);
+    rtap_lua_set_text(L, "title", it->decl->title);
     same_packet(L, S, ls);
     rtap_lua_push_item(L, S, ls, it);
     if (it->decl->flags & RTAP_DECL_FUNC && lua_isnil(L, -1))
@@ -263,13 +249,13 @@ static int tree(lua_State *L)
         struct collector c = {.items = NULL};
 
         lua_createtable(L, 0, 12); /* 3 */
-        set_string(L, "name", l->proto->name);
-        set_string(L, "title", l->proto->title);
-        set_string(L, "message", l->message);
-        set_integer(L, "off", l->off);
-        set_integer(L, "header", l->header);
-        set_integer(L, "stop", l->end);
-        set_integer(L, "flags", l->flags);
+        rtap_lua_set_text(L, "name", l->proto->name);
+        rtap_lua_set_text(L, "title", l->proto->title);
+        rtap_lua_set_text(L, "message", l->message);
+        rtap_lua_set_integer(L, "off", l->off);
+        rtap_lua_set_integer(L, "header", l->header);
+        rtap_lua_set_integer(L, "stop", l->end);
+        rtap_lua_set_integer(L, "flags", l->flags);
         same_packet(L, S, &ls);
         rtap_walk(&ls, l, collect, &c, NULL);
         c.room = c.count;

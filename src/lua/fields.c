@@ -404,14 +404,7 @@ int rtap_lua_source_fields(lua_State *L)
     (void)f;
     rtap_lua_check_source(L, S, 1);
     rtap_lua_loop_new(L, S, 1, &o); /* 3 */
-    lua_pushlightuserdata(L, S);
-    lua_pushvalue(L, 3);
-    lua_pushvalue(L, 2);
-    lua_pushcclosure(L, step_fields, 3);
-    lua_pushnil(L);
-    lua_pushnil(L);
-    lua_pushvalue(L, 3);
-    return 4;
+    return rtap_lua_for(L, S, step_fields, 3, 2);
 }
 
 void rtap_lua_free_fields(struct rtap_lua *S)

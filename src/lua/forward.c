@@ -363,22 +363,12 @@ static char one_character(lua_State *L, const char *name, const char *s)
     return *s;
 }
 
-static bool has_option(lua_State *L, int idx, const char *name)
-{
-    bool has;
-
-    lua_pushstring(L, name);
-    has = lua_rawget(L, idx) != LUA_TNIL;
-    lua_pop(L, 1);
-    return has;
-}
-
 static void read_fields_style(lua_State *L, struct text_options *o)
 {
     rtap_lua_options(L, 2, "text", fields_options, o);
     o->columns.json = o->format == 1;
     for (const struct rtap_option *k = fields_options + 4; o->columns.json && k->name; k++)
-        if (has_option(L, 2, k->name))
+        if (rtap_lua_has_option(L, 2, k->name))
             luaL_error(L, "text: option '%s' is not for JSON", k->name);
     o->columns.separator = o->separator ? one_character(L, "separator", o->separator) : '\t';
     o->columns.aggregator = o->aggregator ? one_character(L, "aggregator", o->aggregator) : ',';
@@ -432,7 +422,7 @@ static int text(lua_State *L)
 
     luaL_argcheck(L, f->closef, 1, "file is closed");
     lua_settop(L, 2);
-    fields = lua_istable(L, 2) && has_option(L, 2, "fields");
+    fields = rtap_lua_has_option(L, 2, "fields");
     if (fields)
         read_fields_style(L, &o);
     else

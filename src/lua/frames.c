@@ -158,13 +158,7 @@ int rtap_lua_sink_frames(lua_State *L)
     fr->owner = u;
     fr->next = u->loops;
     u->loops = fr;
-    lua_pushlightuserdata(L, S);
-    lua_pushvalue(L, 2);
-    lua_pushcclosure(L, step_frames, 2);
-    lua_pushnil(L);
-    lua_pushnil(L);
-    lua_pushvalue(L, 2);
-    return 4;
+    return rtap_lua_for(L, S, step_frames, 2, 0);
 }
 
 /* The loop was left: what is queued goes out as far as it can now. */

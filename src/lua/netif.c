@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static void set_integer(lua_State *L, const char *name, lua_Integer v)
-{
-    lua_pushinteger(L, v);
-    lua_setfield(L, -2, name);
-}
-
 static void set_boolean(lua_State *L, const char *name, bool v)
 {
     lua_pushboolean(L, v);
@@ -28,10 +22,7 @@ static void set_known(lua_State *L, const char *name, int8_t v)
 
 static void set_text(lua_State *L, const char *name, const char *text)
 {
-    if (*text) {
-        lua_pushstring(L, text);
-        lua_setfield(L, -2, name);
-    }
+    rtap_lua_set_text(L, name, *text ? text : NULL);
 }
 
 static void push_interface(lua_State *L, const struct rtap_netif *n)
@@ -41,11 +32,11 @@ static void push_interface(lua_State *L, const struct rtap_netif *n)
     lua_createtable(L, 0, 16);
     set_text(L, "name", n->name);
     set_text(L, "kind", n->kind);
-    set_integer(L, "index", n->index);
-    set_integer(L, "mtu", n->mtu);
-    set_integer(L, "hatype", n->hatype);
-    set_integer(L, "rx_queue_count", n->rx_queues);
-    set_integer(L, "tx_queue_count", n->tx_queues);
+    rtap_lua_set_integer(L, "index", n->index);
+    rtap_lua_set_integer(L, "mtu", n->mtu);
+    rtap_lua_set_integer(L, "hatype", n->hatype);
+    rtap_lua_set_integer(L, "rx_queue_count", n->rx_queues);
+    rtap_lua_set_integer(L, "tx_queue_count", n->tx_queues);
     set_boolean(L, "up", n->flags & IFF_UP);
     set_boolean(L, "running", n->flags & IFF_RUNNING);
     set_boolean(L, "loopback", n->flags & IFF_LOOPBACK);
@@ -121,7 +112,7 @@ static void set_timestamping(lua_State *L, const struct rtap_netif_detail *d)
     set_boolean(L, "software_receive", d->so_timestamping & SOF_TIMESTAMPING_RX_SOFTWARE);
     set_boolean(L, "all_packets", d->rx_filters & (1u << HWTSTAMP_FILTER_ALL));
     if (d->phc_index >= 0)
-        set_integer(L, "clock", d->phc_index);
+        rtap_lua_set_integer(L, "clock", d->phc_index);
     lua_setfield(L, -2, "timestamping");
 }
 
@@ -130,10 +121,10 @@ static void set_pairs(lua_State *L, const char *name, lua_Integer rx, lua_Intege
                       lua_Integer tx_max)
 {
     lua_createtable(L, 0, 4);
-    set_integer(L, "rx", rx);
-    set_integer(L, "tx", tx);
-    set_integer(L, "rx_max", rx_max);
-    set_integer(L, "tx_max", tx_max);
+    rtap_lua_set_integer(L, "rx", rx);
+    rtap_lua_set_integer(L, "tx", tx);
+    rtap_lua_set_integer(L, "rx_max", rx_max);
+    rtap_lua_set_integer(L, "tx_max", tx_max);
     lua_setfield(L, -2, name);
 }
 

@@ -145,6 +145,18 @@ const char *rtap_lua_check_name(lua_State *L, int idx)
     return s;
 }
 
+bool rtap_lua_has_option(lua_State *L, int idx, const char *name)
+{
+    bool has;
+
+    if (!lua_istable(L, idx))
+        return false;
+    lua_pushstring(L, name);
+    has = lua_rawget(L, idx) != LUA_TNIL;
+    lua_pop(L, 1);
+    return has;
+}
+
 void rtap_lua_options(lua_State *L, int idx, const char *what, const struct rtap_option *options, void *cfg)
 {
     idx = lua_absindex(L, idx);

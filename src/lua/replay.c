@@ -343,36 +343,36 @@ static int replay_finish(lua_State *L)
 {
     struct replay *r = check_run(L);
     struct rtap_sink *k;
-    int stuck = r->reason && strcmp(r->reason, "stuck") == 0 ? EAGAIN : 0;
+    char error[sizeof(k->error)];
+    int err;
 
     lua_settop(L, 1);
     lua_getiuservalue(L, 1, 1);
     k = rtap_lua_check_sink(L, RTAP_STATE(L), 2)->sink;
     if (k->live) {
         bool hurry = r->reason && (strcmp(r->reason, "interrupted") == 0 || strcmp(r->reason, "stuck") == 0);
-        int err = rtap_lua_sink_push_out(L, r->run.u, hurry ? 0 : r->patience);
 
+        err = rtap_lua_sink_push_out(L, r->run.u, hurry ? 0 : r->patience);
         k = rtap_lua_check_sink(L, RTAP_STATE(L), 2)->sink;
         if (err == -EAGAIN) {
             err = rtap_sink_errno(k, err);
             k->ops->drop(k, k->blocked ? k->blocked : RTAP_ABANDONED, 0);
+        } else if (err == 0 && r->reason && strcmp(r->reason, "stuck") == 0) {
+            err = -EAGAIN;
         }
-        if (err < 0)
-            stuck = -err;
         r->run.u->queued = false;
     } else {
-        rtap_lua_sink_kick(L, r->run.u); /* an error is told when it is closed */
+        err = rtap_lua_sink_kick(L, r->run.u);
         k = rtap_lua_check_sink(L, RTAP_STATE(L), 2)->sink;
     }
+    memcpy(error, k->error, sizeof(error)); /* what is allocated may run a finalizer that closes the sink */
     r->run.ended = rtap_pace_now();
     rtap_lua_run_push(L, &r->run, true);
-    lua_pushinteger(L, (lua_Integer)r->skipped);
-    lua_setfield(L, -2, "skipped");
-    lua_pushinteger(L, (lua_Integer)r->read);
-    lua_setfield(L, -2, "read");
-    if (stuck) { /* in the end not everything could be sent */
-        lua_pushinteger(L, stuck);
-        lua_setfield(L, -2, "errno");
+    rtap_lua_set_integer(L, "skipped", r->skipped);
+    rtap_lua_set_integer(L, "read", r->read);
+    if (err < 0) { /* in the end not everything could be sent */
+        rtap_lua_set_text(L, "message", error);
+        rtap_lua_set_integer(L, "errno", -err);
     }
     return 1;
 }

@@ -102,6 +102,9 @@ struct rtap_option {
  * the nearest name), a wrong type, a value out of range; `what` names the function in messages. */
 void rtap_lua_options(lua_State *L, int idx, const char *what, const struct rtap_option *options, void *cfg);
 
+/* Is there such a key in the options at idx, a table or nothing? */
+bool rtap_lua_has_option(lua_State *L, int idx, const char *name);
+
 /* Edits between two names. */
 unsigned rtap_lua_distance(const char *a, const char *b);
 
@@ -121,6 +124,12 @@ void rtap_lua_set_type(lua_State *L, const void *mt);
 /* The userdata at idx if it has that metatable, else NULL. */
 void *rtap_lua_test(lua_State *L, int idx, const void *mt);
 void *rtap_lua_check(lua_State *L, int idx, const void *mt, const char *what);
+/* Set a field of the table on top; without a text none. */
+void rtap_lua_set_integer(lua_State *L, const char *name, lua_Integer v);
+void rtap_lua_set_text(lua_State *L, const char *name, const char *text);
+/* The four values of a generic for, returned: step, whose upvalues are S, the loop at index `loop` and the value at
+ * `more` (0: none); nothing twice; and the loop, which is closed when it is left. */
+int rtap_lua_for(lua_State *L, struct rtap_lua *S, lua_CFunction step, int loop, int more);
 /* Run what a signal has asked for (a hook), after EINTR or between pieces of a long C loop. May raise. */
 void rtap_lua_interrupt(lua_State *L);
 bool rtap_lua_interrupt_pending(lua_State *L);

@@ -32,40 +32,25 @@ void rtap_lua_run_begin(lua_State *L, struct rtap_lua *S, struct rtap_lua_run *r
     run->refusals = run->u->sink->refusals;
 }
 
-static void set_integer(lua_State *L, const char *name, uint64_t v)
-{
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, -2, name);
-}
-
-static void set_causes(lua_State *L, const char *name, const uint64_t *before, const uint64_t *after)
-{
-    lua_newtable(L);
-    for (unsigned i = 1; i < RTAP_CAUSES; i++)
-        if (after[i] != before[i])
-            set_integer(L, rtap_cause_names[i], after[i] - before[i]);
-    lua_setfield(L, -2, name);
-}
-
 static void push_histogram(lua_State *L, const struct rtap_histogram *h)
 {
     lua_Integer n = 0;
 
     lua_createtable(L, 0, 8);
-    set_integer(L, "count", h->count);
-    set_integer(L, "p50", rtap_histogram_at(h, 0.5));
-    set_integer(L, "p90", rtap_histogram_at(h, 0.9));
-    set_integer(L, "p99", rtap_histogram_at(h, 0.99));
-    set_integer(L, "p999", rtap_histogram_at(h, 0.999));
-    set_integer(L, "worst", h->worst);
+    rtap_lua_set_integer(L, "count", h->count);
+    rtap_lua_set_integer(L, "p50", rtap_histogram_at(h, 0.5));
+    rtap_lua_set_integer(L, "p90", rtap_histogram_at(h, 0.9));
+    rtap_lua_set_integer(L, "p99", rtap_histogram_at(h, 0.99));
+    rtap_lua_set_integer(L, "p999", rtap_histogram_at(h, 0.999));
+    rtap_lua_set_integer(L, "worst", h->worst);
     lua_newtable(L);
     for (unsigned i = 0; i < RTAP_HISTOGRAM_BUCKETS; i++) {
         if (h->buckets[i] == 0)
             continue;
         lua_createtable(L, 0, 3);
-        set_integer(L, "from", rtap_histogram_value(i));
-        set_integer(L, "to", rtap_histogram_value(i + 1));
-        set_integer(L, "count", h->buckets[i]);
+        rtap_lua_set_integer(L, "from", rtap_histogram_value(i));
+        rtap_lua_set_integer(L, "to", rtap_histogram_value(i + 1));
+        rtap_lua_set_integer(L, "count", h->buckets[i]);
         lua_rawseti(L, -2, ++n);
     }
     lua_setfield(L, -2, "histogram");
@@ -84,25 +69,21 @@ void rtap_lua_run_push(lua_State *L, struct rtap_lua_run *run, bool whole)
     run->u->sink->ops->stats(run->u->sink, &now);
     memcpy(error, k->error, sizeof(error));
     lua_createtable(L, 0, 16);
-    set_integer(L, "attempted", run->attempted);
-    set_integer(L, "packets", now.sent - run->before.sent);
-    set_integer(L, "bytes", now.bytes - run->before.bytes);
-    set_causes(L, "causes", run->before.refused, now.refused);
-    set_causes(L, "waits", run->before.waits, now.waits);
+    rtap_lua_set_integer(L, "attempted", run->attempted);
+    rtap_lua_set_integer(L, "packets", now.sent - run->before.sent);
+    rtap_lua_set_integer(L, "bytes", now.bytes - run->before.bytes);
+    rtap_lua_set_causes(L, "causes", run->before.refused, now.refused);
+    rtap_lua_set_causes(L, "waits", run->before.waits, now.waits);
     lua_pushnumber(L, run->started ? (lua_Number)(end - run->started) / 1e9 : 0);
     lua_setfield(L, -2, "seconds");
     if (!whole)
         return;
-    lua_pushstring(L, now.method ? now.method : kind);
-    lua_setfield(L, -2, "method");
-    set_integer(L, "calls", now.calls - run->before.calls);
-    set_integer(L, "super_frames", now.super_frames - run->before.super_frames);
+    rtap_lua_set_text(L, "method", now.method ? now.method : kind);
+    rtap_lua_set_integer(L, "calls", now.calls - run->before.calls);
+    rtap_lua_set_integer(L, "super_frames", now.super_frames - run->before.super_frames);
     push_histogram(L, &run->late);
     lua_setfield(L, -2, "late");
-    if (refused) {
-        lua_pushstring(L, error);
-        lua_setfield(L, -2, "last");
-    }
+    rtap_lua_set_text(L, "last", refused ? error : NULL);
 }
 
 bool rtap_lua_run_look(lua_State *L, struct rtap_lua_run *run, int spec)

@@ -34,18 +34,6 @@ static const struct rtap_option sender_options[] = {
     {NULL, 0, 0, 0, 0, NULL},
 };
 
-static bool has_option(lua_State *L, int idx, const char *name)
-{
-    bool has;
-
-    if (!lua_istable(L, idx))
-        return false;
-    lua_pushstring(L, name);
-    has = lua_rawget(L, idx) != LUA_TNIL;
-    lua_pop(L, 1);
-    return has;
-}
-
 /* ringtap.sender(ifname [, options]): sink, or nil, message, errno */
 static int sender(lua_State *L)
 {
@@ -58,7 +46,7 @@ static int sender(lua_State *L)
     o.c.ifname = rtap_lua_check_name(L, 1);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "sender", sender_options, &o);
-    if (has_option(L, 2, "vnet_hdr"))
+    if (rtap_lua_has_option(L, 2, "vnet_hdr"))
         o.c.vnet_hdr = o.vnet_hdr;
     if (o.c.vnet_hdr == 1 && o.c.method == RTAP_SEND_RING)
         return luaL_error(L, "sender: option 'vnet_hdr' is not for method \"ring\"");

@@ -41,24 +41,32 @@ static bool is_unfinished(const struct rtap_pkt *pkt, bool writable)
     return pkt->status & RTAP_PKT_CSUM_NOT_READY || (!writable && rtap_checksum_is_partial(pkt));
 }
 
-int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx, bool as_it_is)
+/* Whoever is about to send: may it? */
+static void get_ready(lua_State *L, struct rtap_lua *S, const struct rtap_lua_sink *u)
 {
-    const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, idx);
-    bool writable = rtap_lua_is_writable(L, S, idx);
-    struct rtap_layout lo;
-    uint8_t *data;
-    int r;
-
     S->L = L;     /* for functions that a sink which prints runs */
     if (!u->sink) /* what ran before may have closed it */
         luaL_error(L, "attempt to use a closed sink");
     if (u->loops)
         luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their place");
-    if (u->sink->live && pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY && writable)
+}
+
+int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u, int idx, bool as_it_is)
+{
+    const struct rtap_pkt *pkt = rtap_lua_check_pkt(L, S, idx);
+    struct rtap_layout lo;
+    bool writable;
+    uint8_t *data;
+    int r;
+
+    get_ready(L, S, u);
+    if (!u->sink->live)
+        return rtap_sink_send(u->sink, pkt);
+    writable = rtap_lua_is_writable(L, S, idx);
+    if (pkt->status & RTAP_PKT_GSO && pkt->status & RTAP_PKT_CSUM_NOT_READY && writable)
         /* a template: it may have been changed */
         rtap_super_prepare(pkt, (uint8_t *)pkt->data);
-    if (!u->sink->live || !rtap_sink_takes(u->sink, pkt->linktype) || pkt->caplen < pkt->len ||
-        !is_unfinished(pkt, writable || as_it_is))
+    if (!rtap_sink_takes(u->sink, pkt->linktype) || pkt->caplen < pkt->len || !is_unfinished(pkt, writable || as_it_is))
         return rtap_sink_send(u->sink, pkt);
     rtap_lua_engine(L, S); /* may run Lua */
     rtap_layout_find(rtap_lua_layers(L, S, idx), &lo);
@@ -92,10 +100,17 @@ int rtap_lua_sink_kick(lua_State *L, struct rtap_lua_sink *u)
     return luaL_error(L, "attempt to use a closed sink");
 }
 
-/* A string as a packet: now, unless a time is given. */
-static void packet_of_string(lua_State *L, const struct rtap_lua_sink *u, struct rtap_pkt *p)
+static int64_t time_of_day(void)
 {
     struct timespec ts;
+
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+/* The string at 2 as a packet, of the time at 3 or of now: it lasts as long as the string. */
+static void packet_of_string(lua_State *L, const struct rtap_lua_sink *u, struct rtap_pkt *p)
+{
     size_t n;
 
     memset(p, 0, sizeof(*p));
@@ -103,41 +118,17 @@ static void packet_of_string(lua_State *L, const struct rtap_lua_sink *u, struct
     luaL_argcheck(L, n <= 1 << 28, 2, "string too long for a packet");
     p->caplen = p->len = (uint32_t)n;
     p->linktype = u->linktype;
-    if (lua_isnoneornil(L, 3)) {
-        clock_gettime(CLOCK_REALTIME, &ts);
-        p->time = ts.tv_sec * 1000000000ll + ts.tv_nsec;
-    } else {
-        p->time = luaL_checkinteger(L, 3);
-    }
+    p->time = lua_isnoneornil(L, 3) ? time_of_day() : luaL_checkinteger(L, 3);
 }
 
-/* A builder becomes the packet that it makes, a string one of now or of that time. */
-static void to_packet(lua_State *L, struct rtap_lua *S, const struct rtap_lua_sink *u)
+/* A builder becomes the packet that it makes. Raises when the table is none. */
+static void to_packet(lua_State *L, struct rtap_lua *S)
 {
-    struct rtap_owned *o;
-    struct timespec ts;
-    struct rtap_pkt p;
+    struct rtap_lua_template *t = rtap_lua_to_template(L, S, 2, 0);
 
-    if (lua_type(L, 2) == LUA_TSTRING) {
-        packet_of_string(L, u, &p);
-        o = lua_newuserdatauv(L, sizeof(*o) + p.caplen, 1);
-        memset(o, 0, sizeof(*o));
-        o->pkt = p;
-        memcpy(o->bytes, p.data, p.caplen);
-        o->pkt.data = o->bytes;
-        o->capacity = p.caplen;
-        o->serial = ++S->serials;
-        rtap_lua_set_type(L, S->mt_owned);
-        lua_replace(L, 2);
-    } else if (lua_type(L, 2) == LUA_TTABLE) { /* raises when it is none */
-        struct rtap_lua_template *t = rtap_lua_to_template(L, S, 2, 0);
-
-        if (t->t.pkt.time == RTAP_NO_TIME) {
-            clock_gettime(CLOCK_REALTIME, &ts);
-            t->t.pkt.time = ts.tv_sec * 1000000000ll + ts.tv_nsec;
-        }
-        lua_replace(L, 2);
-    }
+    if (t->t.pkt.time == RTAP_NO_TIME)
+        t->t.pkt.time = time_of_day();
+    lua_replace(L, 2);
 }
 
 /* sink:send(packet | string | builder [, time]): true, or nil, message, errno */
@@ -146,18 +137,22 @@ static int sink_send(lua_State *L)
     struct rtap_lua *S = RTAP_STATE(L);
     struct rtap_lua_sink *u = self(L);
     bool text = lua_type(L, 2) == LUA_TSTRING;
+    struct rtap_pkt p;
     uint64_t refusals;
     int r;
 
     lua_settop(L, 3);
-    to_packet(L, S, u);
+    if (text)
+        packet_of_string(L, u, &p);
+    else if (lua_istable(L, 2))
+        to_packet(L, S);
     do {
         if (S->engine_loaded) /* a sink that prints fields; the tables' loading may run Lua */
-            rtap_lua_know_link(L, S, rtap_lua_check_pkt(L, S, 2)->linktype);
-        S->L = L;
+            rtap_lua_know_link(L, S, text ? p.linktype : rtap_lua_check_pkt(L, S, 2)->linktype);
         u = self(L);
         refusals = u->sink->refusals;
-        r = rtap_lua_sink_put(L, S, u, 2, text);
+        get_ready(L, S, u);
+        r = text ? rtap_sink_send(u->sink, &p) : rtap_lua_sink_put(L, S, u, 2, false);
         rtap_lua_raise_pending(L, S);
         if (r == -EINTR) {
             rtap_lua_interrupt(L);
@@ -207,51 +202,43 @@ static int sink_flush(lua_State *L)
     return 1;
 }
 
-static void set_count(lua_State *L, const char *name, uint64_t n)
-{
-    lua_pushinteger(L, (lua_Integer)n);
-    lua_setfield(L, -2, name);
-}
-
-/* A table of those that are not 0. */
-static void set_causes(lua_State *L, const char *name, const uint64_t *causes)
+void rtap_lua_set_causes(lua_State *L, const char *name, const uint64_t *before, const uint64_t *after)
 {
     lua_newtable(L);
     for (unsigned i = 1; i < RTAP_CAUSES; i++)
-        if (causes[i])
-            set_count(L, rtap_cause_names[i], causes[i]);
+        if (after[i] != before[i])
+            rtap_lua_set_integer(L, rtap_cause_names[i], after[i] - before[i]);
     lua_setfield(L, -2, name);
 }
 
 static int sink_stats(lua_State *L)
 {
+    static const uint64_t none[RTAP_CAUSES] = {0};
     struct rtap_sink *k = self(L)->sink;
     struct rtap_sink_stats st = {0};
     uint64_t refused = 0;
 
     k->ops->stats(k, &st);
     lua_createtable(L, 0, 16);
-    set_count(L, "sent", st.sent);
-    set_count(L, "bytes", st.bytes);
-    set_count(L, "queued", st.queued);
+    rtap_lua_set_integer(L, "sent", st.sent);
+    rtap_lua_set_integer(L, "bytes", st.bytes);
+    rtap_lua_set_integer(L, "queued", st.queued);
     if (st.files)
-        set_count(L, "files", st.files);
+        rtap_lua_set_integer(L, "files", st.files);
     if (!st.method)
         return 1;
     for (unsigned i = 1; i < RTAP_CAUSES; i++)
         refused += st.refused[i];
-    set_count(L, "refused", refused);
-    set_causes(L, "causes", st.refused);
-    set_causes(L, "waits", st.waits);
-    set_count(L, "calls", st.calls);
-    set_count(L, "frame_count", st.frame_count);
-    set_count(L, "frame_size", st.frame_size);
-    set_count(L, "limit", st.limit);
-    set_count(L, "super_frames", st.super_frames);
-    lua_pushstring(L, st.method);
-    lua_setfield(L, -2, "method");
-    lua_pushstring(L, st.reason);
-    lua_setfield(L, -2, "reason");
+    rtap_lua_set_integer(L, "refused", refused);
+    rtap_lua_set_causes(L, "causes", none, st.refused);
+    rtap_lua_set_causes(L, "waits", none, st.waits);
+    rtap_lua_set_integer(L, "calls", st.calls);
+    rtap_lua_set_integer(L, "frame_count", st.frame_count);
+    rtap_lua_set_integer(L, "frame_size", st.frame_size);
+    rtap_lua_set_integer(L, "limit", st.limit);
+    rtap_lua_set_integer(L, "super_frames", st.super_frames);
+    rtap_lua_set_text(L, "method", st.method);
+    rtap_lua_set_text(L, "reason", st.reason);
     return 1;
 }
 

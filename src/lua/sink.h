@@ -20,6 +20,8 @@ int rtap_lua_sink_put(lua_State *L, struct rtap_lua *S, struct rtap_lua_sink *u,
 /* Pass on what is queued, waiting up to `patience` ns: 0, -EAGAIN when time is up, -errno. Signals run the hook, which
  * may raise. */
 int rtap_lua_sink_push_out(lua_State *L, struct rtap_lua_sink *u, int64_t patience);
+/* A field of the table on top: by cause what was added, where something was. */
+void rtap_lua_set_causes(lua_State *L, const char *name, const uint64_t *before, const uint64_t *after);
 extern const luaL_Reg rtap_lua_live_methods[]; /* of sinks: what only senders have */
 /* A descriptor of our own for an open Lua file; raises when it is closed. */
 int rtap_lua_own_descriptor(lua_State *L, luaL_Stream *f);

@@ -63,18 +63,10 @@ static int step_packets(lua_State *L)
     return 1;
 }
 
-/* The four values of a generic for: iterator, nothing, nothing, what is closed when the loop is left. */
 static int push_loop(lua_State *L, struct rtap_lua *S, lua_CFunction step, const struct rtap_loop_options *o)
 {
-    lua_pushlightuserdata(L, S);
     rtap_lua_loop_new(L, S, 1, o);
-    lua_pushvalue(L, -1);
-    lua_insert(L, -3); /* loop, S, loop */
-    lua_pushcclosure(L, step, 2);
-    lua_pushnil(L);
-    lua_pushnil(L);
-    lua_rotate(L, -4, -1);
-    return 4;
+    return rtap_lua_for(L, S, step, lua_gettop(L), 0);
 }
 
 /* src:packets([options]) */
@@ -137,14 +129,7 @@ static int source_bytes(lua_State *L)
     lua_settop(L, 2);
     self(L);
     rtap_lua_loop_new(L, S, 1, &o); /* 3 */
-    lua_pushlightuserdata(L, S);
-    lua_pushvalue(L, 3);
-    lua_pushvalue(L, 2);
-    lua_pushcclosure(L, step_bytes, 3);
-    lua_pushnil(L);
-    lua_pushnil(L);
-    lua_pushvalue(L, 3);
-    return 4;
+    return rtap_lua_for(L, S, step_bytes, 3, 2);
 }
 
 /* src:each(fn [, options]): the number of packets */
@@ -297,20 +282,6 @@ static int source_filter(lua_State *L)
 
 /* ------------------------------------------------------------------ facts */
 
-static void set_count(lua_State *L, const char *name, uint64_t v)
-{
-    lua_pushinteger(L, (lua_Integer)v);
-    lua_setfield(L, -2, name);
-}
-
-static void set_text(lua_State *L, const char *name, const char *text)
-{
-    if (text) {
-        lua_pushstring(L, text);
-        lua_setfield(L, -2, name);
-    }
-}
-
 /* src:stats() */
 static int source_stats(lua_State *L)
 {
@@ -320,32 +291,32 @@ static int source_stats(lua_State *L)
     if (!st.filter_engine && ((struct rtap_lua_source *)lua_touserdata(L, 1))->has_predicate)
         st.filter_engine = "user";
     lua_createtable(L, 0, 16);
-    set_count(L, "delivered", st.delivered);
-    set_count(L, "matched", st.delivered + st.dropped);
+    rtap_lua_set_integer(L, "delivered", st.delivered);
+    rtap_lua_set_integer(L, "matched", st.delivered + st.dropped);
     if (st.knows_filtered) {
-        set_count(L, "filtered", st.filtered);
-        set_count(L, "seen", st.delivered + st.dropped + st.filtered);
+        rtap_lua_set_integer(L, "filtered", st.filtered);
+        rtap_lua_set_integer(L, "seen", st.delivered + st.dropped + st.filtered);
     }
     if (st.knows_dropped) {
-        set_count(L, "dropped", st.dropped);
+        rtap_lua_set_integer(L, "dropped", st.dropped);
         for (unsigned i = 0; st.drops[i].cause; i++)
-            set_count(L, st.drops[i].cause, st.drops[i].count);
+            rtap_lua_set_integer(L, st.drops[i].cause, st.drops[i].count);
     }
     if (st.has_ring) {
-        set_count(L, "queued", st.queued);
-        set_count(L, "freezes", st.freezes);
-        set_count(L, "block_size", st.block_size);
-        set_count(L, "block_count", st.block_count);
-        set_count(L, "ring_size", st.block_size * st.block_count);
+        rtap_lua_set_integer(L, "queued", st.queued);
+        rtap_lua_set_integer(L, "freezes", st.freezes);
+        rtap_lua_set_integer(L, "block_size", st.block_size);
+        rtap_lua_set_integer(L, "block_count", st.block_count);
+        rtap_lua_set_integer(L, "ring_size", st.block_size * st.block_count);
     }
     if (st.fanout_id >= 0)
-        set_count(L, "fanout_id", (uint64_t)st.fanout_id);
+        rtap_lua_set_integer(L, "fanout_id", (uint64_t)st.fanout_id);
     if (st.has_size) {
-        set_count(L, "position", st.position);
-        set_count(L, "size", st.size);
+        rtap_lua_set_integer(L, "position", st.position);
+        rtap_lua_set_integer(L, "size", st.size);
     }
-    set_text(L, "timestamp_source", st.timestamp_source);
-    set_text(L, "filter_engine", st.filter_engine);
+    rtap_lua_set_text(L, "timestamp_source", st.timestamp_source);
+    rtap_lua_set_text(L, "filter_engine", st.filter_engine);
     return 1;
 }
 
@@ -383,17 +354,17 @@ static int source_interfaces(lua_State *L)
     lua_newtable(L);
     for (unsigned n = 0; s->ops->interface && s->ops->interface(s, n, &i); n++) {
         lua_createtable(L, 0, 8);
-        set_count(L, "id", i.id);
-        set_count(L, "linktype", i.linktype);
+        rtap_lua_set_integer(L, "id", i.id);
+        rtap_lua_set_integer(L, "linktype", i.linktype);
         if (i.snaplen)
-            set_count(L, "snaplen", i.snaplen);
-        set_text(L, "name", i.name);
-        set_text(L, "description", i.description);
-        set_text(L, "filter", i.filter);
+            rtap_lua_set_integer(L, "snaplen", i.snaplen);
+        rtap_lua_set_text(L, "name", i.name);
+        rtap_lua_set_text(L, "description", i.description);
+        rtap_lua_set_text(L, "filter", i.filter);
         if (i.has_received)
-            set_count(L, "received", i.received);
+            rtap_lua_set_integer(L, "received", i.received);
         if (i.has_dropped)
-            set_count(L, "dropped", i.dropped);
+            rtap_lua_set_integer(L, "dropped", i.dropped);
         lua_rawseti(L, -2, (lua_Integer)n + 1);
     }
     return 1;

@@ -4,6 +4,33 @@
 #include <errno.h>
 #include <string.h>
 
+void rtap_lua_set_integer(lua_State *L, const char *name, lua_Integer v)
+{
+    lua_pushinteger(L, v);
+    lua_setfield(L, -2, name);
+}
+
+void rtap_lua_set_text(lua_State *L, const char *name, const char *text)
+{
+    if (text) {
+        lua_pushstring(L, text);
+        lua_setfield(L, -2, name);
+    }
+}
+
+int rtap_lua_for(lua_State *L, struct rtap_lua *S, lua_CFunction step, int loop, int more)
+{
+    lua_pushlightuserdata(L, S);
+    lua_pushvalue(L, loop);
+    if (more)
+        lua_pushvalue(L, more);
+    lua_pushcclosure(L, step, more ? 3 : 2);
+    lua_pushnil(L);
+    lua_pushnil(L);
+    lua_pushvalue(L, loop);
+    return 4;
+}
+
 int rtap_lua_fail(lua_State *L, int err, const char *message)
 {
     luaL_pushfail(L);

@@ -146,12 +146,11 @@ static int template_new(lua_State *L)
         {NULL, 0, 0, 0, 0, NULL},
     };
     int64_t linktype = RTAP_LINKTYPE_ETHERNET;
-    struct rtap_lua_template *from;
 
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "template", options, &linktype);
-    from = rtap_lua_to_template(L, S, 1, (uint16_t)linktype);
-    if (from && lua_rawequal(L, 1, -1))
+    rtap_lua_to_template(L, S, 1, (uint16_t)linktype);
+    if (lua_rawequal(L, 1, -1))
         rtap_lua_copy_template(L, S, 1);
     return 1;
 }
@@ -356,6 +355,17 @@ static void was_written(lua_State *L, struct rtap_lua *S, int idx)
         rtap_lua_forget_layers(S);
 }
 
+/* The frame at idx is no longer like the template that it was set from. */
+static void forget_template(lua_State *L, struct rtap_lua *S, int idx)
+{
+    rtap_lua_push_frames(L, S, idx);
+    lua_pushnil(L);
+    lua_setiuservalue(L, -2, 2);
+    lua_pushnil(L);
+    lua_setiuservalue(L, -2, 3);
+    lua_pop(L, 1);
+}
+
 /* The layout is another one, or may be: find it again and make the sums right. */
 static void lay_out_anew(lua_State *L, struct rtap_lua *S, int idx)
 {
@@ -363,16 +373,10 @@ static void lay_out_anew(lua_State *L, struct rtap_lua *S, int idx)
     struct rtap_layout lo;
 
     was_written(L, S, idx);
-    if (t) {
+    if (t)
         t->version = 0;
-    } else {
-        rtap_lua_push_frames(L, S, idx);
-        lua_pushnil(L);
-        lua_setiuservalue(L, -2, 2);
-        lua_pushnil(L);
-        lua_setiuservalue(L, -2, 3);
-        lua_pop(L, 1);
-    }
+    else
+        forget_template(L, S, idx);
     rtap_lua_engine(L, S);
     rtap_layout_find(rtap_lua_layers(L, S, idx), &lo);
     rtap_layout_sum(&lo, (uint8_t *)target(L, S, idx)->data);
@@ -650,11 +654,7 @@ static int write_skip(lua_State *L)
     if (!frames_of(L, S, 1))
         return luaL_argerror(L, 1, "skip: only a frame of a sender");
     pkt->caplen = pkt->len = 0;
-    rtap_lua_push_frames(L, S, 1);
-    lua_pushnil(L);
-    lua_setiuservalue(L, -2, 2);
-    lua_pushnil(L);
-    lua_setiuservalue(L, -2, 3);
+    forget_template(L, S, 1);
     rtap_lua_forget_layers(S);
     return 0;
 }

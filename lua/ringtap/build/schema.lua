@@ -469,6 +469,26 @@ local function copy_nodes(nodes)
     return list
 end
 
+--- The first scope that `has` accepts: this one, or an element of its lists, at any depth.
+---@param scope table
+---@param has fun(scope: table): any
+---@return table?
+function M.first(scope, has)
+    if has(scope) then
+        return scope
+    end
+    for _, times in pairs(scope.lists) do
+        for _, list in ipairs(times) do
+            for _, element in ipairs(list) do
+                local found = M.first(element, has)
+                if found then
+                    return found
+                end
+            end
+        end
+    end
+end
+
 --- A copy that shares nothing which could be changed.
 function M.copy(scope)
     local new = { schema = scope.schema, given = {}, lists = {}, visits = scope.visits, halts = scope.halts }

@@ -35,25 +35,12 @@ local function make_parser()
     return parser
 end
 
-local function rewrites(list)
-    local map
-    for _, text in ipairs(list) do
-        local from, to = text:match "^([^=]+)=([^=]+)$"
-        if not from then
-            command.usage_error("--rewrite FROM=TO, not '%s'", text)
-        end
-        map = map or {}
-        map[from] = to
-    end
-    return map
-end
-
 --- ringtap replay ARGS
 ---@param args string[]
 ---@return integer status
 function replay.run(args)
     local o = command.parse(make_parser(), args)
-    local rewrite = rewrites(o.rewrite)
+    local rewrite = sending.pairs(o.rewrite, "^([^=]+)=([^=]+)$", "--rewrite FROM=TO")
     local sink <close> = sending.open(o, o.interface)
     if not sink then
         return 1

@@ -1,5 +1,6 @@
 --- ringtap send: frames made of a packet, with values that change, at a rate.
 
+local blast = require "ringtap.send.blast"
 local command = require "ringtap.command"
 local ringtap = require "ringtap"
 local sending = require "ringtap.command.sending"
@@ -101,25 +102,12 @@ local function packet_of(text, o)
     return packet
 end
 
-local function varies(list)
-    local map
-    for _, text in ipairs(list) do
-        local name, how = text:match "^([^=]+)=(.+)$"
-        if not name then
-            command.usage_error("--vary FIELD=HOW, not '%s'", text)
-        end
-        map = map or {}
-        map[name] = how
-    end
-    return map
-end
-
 --- ringtap send ARGS
 ---@param args string[]
 ---@return integer status
 function send.run(args)
     local o = command.parse(make_parser(), args)
-    local vary = varies(o.vary)
+    local vary = sending.pairs(o.vary, "^([^=]+)=(.+)$", "--vary FIELD=HOW")
     local packet, message = packet_of(o.packet, o)
     if not packet then
         command.complain("%s", message)
@@ -127,11 +115,14 @@ function send.run(args)
     end
     if o.dry_run then
         local ok, shown = pcall(function()
-            local several = type(packet) == "table" and getmetatable(packet) == nil
-            return ringtap.template(several and packet[1] or packet):show()
+            return blast.frames(packet, vary, o.seed)[1]:show()
         end)
+        if not ok then
+            command.complain("%s", sending.message(shown))
+            return 1
+        end
         io.stdout:write(shown, "\n")
-        return ok and 0 or 1
+        return 0
     end
     local sink <close> = sending.open(o, o.interface)
     if not sink then

@@ -29,6 +29,24 @@ function sending.rate(text)
     return text
 end
 
+--- A list of texts as "name=value" as a table; nil: it is empty.
+---@param list string[]
+---@param pattern string of name and value
+---@param usage string what a text that is none is told
+---@return table<string, string>?
+function sending.pairs(list, pattern, usage)
+    local map
+    for _, text in ipairs(list) do
+        local name, value = text:match(pattern)
+        if not name then
+            command.usage_error("%s, not '%s'", usage, text)
+        end
+        map = map or {}
+        map[name] = value
+    end
+    return map
+end
+
 --- The sender's flags.
 ---@param parser table
 function sending.flags(parser)
@@ -92,6 +110,13 @@ local function finish(report, message, _, partial)
     return report and report.refused == 0 and 0 or 1
 end
 
+--- What a verb raised, without the place where a subcommand called it.
+---@param err any
+---@return string
+function sending.message(err)
+    return (tostring(err):gsub("^[^\n]-ringtap/command/%a+%.lua:%d+: ", ""))
+end
+
 --- Call a verb with what its option `progress` is to be, and print how it went.
 ---@param verb fun(progress: fun(now: table)?): ringtap.report?, string?, integer?, ringtap.report?
 ---@return integer status
@@ -102,7 +127,7 @@ function sending.run(verb)
         over()
     end
     if not results[1] then
-        command.complain("%s", (tostring(results[2]):gsub("^[^\n]-ringtap/command/%a+%.lua:%d+: ", "")))
+        command.complain("%s", sending.message(results[2]))
         return 1
     end
     return finish(table.unpack(results, 2, results.n))

@@ -54,9 +54,14 @@ local function varies_of(map, templates, seed)
     return list
 end
 
+local function frames(packet, map, seed, linktype)
+    local templates = templates_of(packet, linktype)
+    return templates, varies_of(map or {}, templates, seed or os.time())
+end
+
 local function blast(sink, o)
     o = options.check("blast", o, known)
-    local templates = templates_of(o.packet, sink:linktype())
+    local templates, varies = frames(o.packet, o.vary, o.seed, sink:linktype())
     local asked = { rate = o.rate, count = o.count, duration = o.duration }
     local speed = o.rate ~= nil and rate.parse(o.rate) or {}
     local signals <close> = not o.signals and assert(core.signals "INT") or nil
@@ -65,7 +70,7 @@ local function blast(sink, o)
     end
     local result, message, errno = core._blast(sink, {
         templates = templates,
-        varies = varies_of(o.vary or {}, templates, o.seed or os.time()),
+        varies = varies,
         count = o.count,
         duration = options.nanoseconds(o.duration),
         patience = options.nanoseconds(o.patience),
@@ -87,6 +92,16 @@ local function blast(sink, o)
         return nil, r.message, r.errno, r
     end
     return r
+end
+
+--- What a blast makes its frames of; raises on what it would raise on.
+---@param packet any
+---@param map? table<string, any> option `vary`
+---@param seed? integer
+---@param linktype? integer of bytes
+---@return table[] templates, table[] varies
+function M.frames(packet, map, seed, linktype)
+    return options.guarded(frames, packet, map, seed, linktype)
 end
 
 function M.blast(sink, o)

@@ -73,7 +73,8 @@ end
 
 local function replay(sink, what, o)
     o = options.check("replay", o, known)
-    local spec = spec_of(o, sink:stats().method ~= nil)
+    local live = sink:stats().method ~= nil
+    local spec = spec_of(o, live)
     local fn = hook(o)
     local loops = o.loop == 0 and math.maxinteger or o.loop or 1
     local taken <close> = not spec.signals and core.signals "INT" or nil
@@ -109,7 +110,7 @@ local function replay(sink, what, o)
     result.reason = why or "failed"
     local r = report.new(result, { rate = o.rate, speed = o.speed, loop = o.loop })
     if not message and result.errno then
-        message, errno, r.reason = result.last, result.errno, "stuck"
+        message, errno, r.reason = result.message, result.errno, live and "stuck" or "failed"
     end
     if message then
         r.message = message
