@@ -5,6 +5,8 @@ PKG_CONFIG   ?= pkg-config
 LUA_PC       ?= $(shell for p in lua5.4 lua-5.4 lua54 lua; do $(PKG_CONFIG) --exists $$p 2>/dev/null && echo $$p && break; done)
 LUA_INCDIR   ?= $(patsubst -I%,%,$(filter -I%,$(shell $(PKG_CONFIG) --cflags-only-I $(LUA_PC) 2>/dev/null)))
 BUILD        ?= .build
+CLANG        ?= clang
+XDP          ?= yes
 PREFIX       ?= /usr/local
 INST_LIBDIR  ?= $(PREFIX)/lib/lua/5.4
 INST_LUADIR  ?= $(PREFIX)/share/lua/5.4
@@ -13,14 +15,20 @@ CFLAGS       ?= -O2 -g
 LIBFLAG      ?= -shared
 SANITIZE     ?=
 
-PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev zlib1g-dev libzstd-dev lua-argparse iproute2
+PACKAGES := gcc make pkg-config lua5.4 liblua5.4-dev libpcap-dev libbpf-dev zlib1g-dev libzstd-dev clang lua-argparse \
+            iproute2
 TEST_PACKAGES := lua-busted lua-check luarocks tshark tcpdump cppcheck clang-format zstd gzip ethtool procps \
                  netbase util-linux tmux tcpreplay netsniff-ng
 
 WARN     := -Wall -Wextra -Werror=implicit-function-declaration -Wshadow -Wconversion -Wno-sign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARN) $(CFLAGS) $(addprefix -I,$(LUA_INCDIR)) \
-              $(foreach d,PCAP ZLIB ZSTD,$(addprefix -I,$($(d)_INCDIR)))
-ALL_LIBS   := $(foreach d,PCAP ZLIB ZSTD,$(addprefix -L,$($(d)_LIBDIR))) -lpcap -lz -lzstd -pthread
+              $(foreach d,PCAP BPF ZLIB ZSTD,$(addprefix -I,$($(d)_INCDIR)))
+ALL_LIBS   := $(foreach d,PCAP BPF ZLIB ZSTD,$(addprefix -L,$($(d)_LIBDIR))) -lpcap -lz -lzstd -pthread
+# AF_XDP needs libbpf, and clang for bpf/: XDP=no leaves both out
+ifeq ($(XDP),yes)
+ALL_CFLAGS += -DRTAP_XDP_OBJECT='"$(abspath $(BUILD))/bpf/redirect.bpf.o"'
+ALL_LIBS   += -lbpf
+endif
 ifneq ($(SANITIZE),)
 ALL_CFLAGS += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined
 ALL_LIBS   += -fsanitize=$(SANITIZE)
@@ -44,6 +52,20 @@ $(BUILD)/obj/%.o: src/%.c $(BUILD)/flags
 	$(Q)mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The XDP program is embedded in the module: xdp_program.c includes the object file.
+ifeq ($(XDP),yes)
+$(BUILD)/obj/io/xdp_program.o: $(BUILD)/bpf/redirect.bpf.o
+endif
+
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -I/usr/include/$(shell $(CC) -print-multiarch)
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) $(BUILD)/flags
+	$(Q)command -v $(CLANG) >/dev/null || { echo "$(CLANG) is missing: it compiles $<, the program for AF_XDP."; \
+	    echo "Install it (make deps; CLANG=name when it is called otherwise), or build without AF_XDP: make XDP=no"; exit 1; }
+	$(Q)mkdir -p $(@D)
+	$(if $(V),,@echo "  BPF   $<")
+	$(Q)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
 $(BUILD)/lib/ringtap/core.so: $(OBJS)
 	$(Q)mkdir -p $(@D)

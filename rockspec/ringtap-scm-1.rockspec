@@ -20,6 +20,7 @@ dependencies = {
 }
 external_dependencies = {
     PCAP = { header = "pcap/pcap.h", library = "pcap" },
+    BPF = { header = "bpf/bpf.h", library = "bpf" },
     ZLIB = { header = "zlib.h", library = "z" },
     ZSTD = { header = "zstd.h", library = "zstd" },
 }
@@ -36,6 +37,8 @@ build = {
         LUA_INCDIR = "$(LUA_INCDIR)",
         PCAP_INCDIR = "$(PCAP_INCDIR)",
         PCAP_LIBDIR = "$(PCAP_LIBDIR)",
+        BPF_INCDIR = "$(BPF_INCDIR)",
+        BPF_LIBDIR = "$(BPF_LIBDIR)",
         ZLIB_INCDIR = "$(ZLIB_INCDIR)",
         ZLIB_LIBDIR = "$(ZLIB_LIBDIR)",
         ZSTD_INCDIR = "$(ZSTD_INCDIR)",
@@ -50,6 +53,8 @@ build = {
         LUA_INCDIR = "$(LUA_INCDIR)",
         PCAP_INCDIR = "$(PCAP_INCDIR)",
         PCAP_LIBDIR = "$(PCAP_LIBDIR)",
+        BPF_INCDIR = "$(BPF_INCDIR)",
+        BPF_LIBDIR = "$(BPF_LIBDIR)",
         ZLIB_INCDIR = "$(ZLIB_INCDIR)",
         ZLIB_LIBDIR = "$(ZLIB_LIBDIR)",
         ZSTD_INCDIR = "$(ZSTD_INCDIR)",

@@ -1,0 +1,21 @@
+/*
+ * The XDP side of AF_XDP: loading and attaching the program of bpf/redirect.bpf.c, its maps and counters, and the
+ * filter programs that it jumps into. Owns what libbpf gives; nothing of libbpf's is seen outside xdp_program.c.
+ */
+#ifndef RTAP_IO_XDP_PROGRAM_H
+#define RTAP_IO_XDP_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_insn;
+
+/* Load a filter program that rtap_filter_xdp made; frags: BPF_F_XDP_HAS_FRAGS. A descriptor, or -errno with the
+ * sentence in err (the verifier's last line). */
+int rtap_xdp_load_filter(const struct bpf_insn *insns, unsigned count, bool frags, char *err, size_t errlen);
+/* Run a filter program that was made to stand alone on one frame (BPF_PROG_TEST_RUN): 1 it matches, 0 not, -errno.
+ * linear: bytes of the frame that its first buffer may hold, 0: as many as there is room for. */
+int rtap_xdp_run_filter(int fd, const void *data, uint32_t len);
+
+#endif
