@@ -26,7 +26,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fvisibility=hidden -pthread $(WARN
 ALL_LIBS   := $(foreach d,PCAP BPF ZLIB ZSTD,$(addprefix -L,$($(d)_LIBDIR))) -lpcap -lz -lzstd -pthread
 # AF_XDP needs libbpf, and clang for bpf/: XDP=no leaves both out
 ifeq ($(XDP),yes)
-ALL_CFLAGS += -DRTAP_XDP_OBJECT='"$(abspath $(BUILD))/bpf/redirect.bpf.o"'
+ALL_CFLAGS += -DRTAP_BPF_DIR='"$(abspath $(BUILD))/bpf"'
 ALL_LIBS   += -lbpf
 endif
 ifneq ($(SANITIZE),)
@@ -55,7 +55,7 @@ $(BUILD)/obj/%.o: src/%.c $(BUILD)/flags
 
 # The XDP program is embedded in the module: xdp_program.c includes the object file.
 ifeq ($(XDP),yes)
-$(BUILD)/obj/io/xdp_program.o: $(BUILD)/bpf/redirect.bpf.o
+$(BUILD)/obj/io/xdp_program.o: $(BUILD)/bpf/redirect.bpf.o $(BUILD)/bpf/metadata.bpf.o
 endif
 
 BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -I/usr/include/$(shell $(CC) -print-multiarch)

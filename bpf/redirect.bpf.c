@@ -1,13 +1,26 @@
-// SPDX-License-Identifier: MIT
-#include <linux/bpf.h>
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * The XDP program of ringtap: each frame is counted; what the filter matches is stamped and given to the socket of its
+ * queue; everything else goes to the host.
+ *
+ * rtap_entry jumps into the filter's program (slot 0 of `programs`), which jumps into rtap_redirect (slot 1) on a match.
+ * Without a filter slot 0 is empty and the jump falls through. metadata.bpf.c has another entry.
+ */
+#include "xdp_common.h"
 
-#include <bpf/bpf_helpers.h>
+SEC("xdp")
+int rtap_redirect(struct xdp_md *ctx)
+{
+    __u32 zero = 0;
+    struct rtap_xdp_counters *n = bpf_map_lookup_elem(&counters, &zero);
 
-char _license[] SEC("license") = "GPL";
+    return n ? redirect(ctx, n) : XDP_PASS;
+}
 
 SEC("xdp")
 int rtap_entry(struct xdp_md *ctx)
 {
-    (void)ctx;
-    return XDP_PASS;
+    return enter(ctx);
 }
+
+char _license[] SEC("license") = "Dual MIT/GPL";

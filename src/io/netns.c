@@ -16,12 +16,14 @@
 #include <unistd.h>
 
 struct request {
-    int netns, domain, type, protocol;
+    int netns;
+    int (*fn)(void *arg);
+    void *arg;
     int result;
     bool entered;
 };
 
-static void *make_socket(void *arg)
+static void *run(void *arg)
 {
     struct request *q = arg;
 
@@ -30,27 +32,21 @@ static void *make_socket(void *arg)
         return NULL;
     }
     q->entered = true;
-    q->result = socket(q->domain, q->type, q->protocol);
-    if (q->result < 0)
-        q->result = -errno;
+    q->result = q->fn(q->arg);
     return NULL;
 }
 
-int rtap_netns_socket(const char *netns, int domain, int type, int protocol, char *err, size_t errlen)
+int rtap_netns_run(const char *netns, int (*fn)(void *arg), void *arg, int *result, char *err, size_t errlen)
 {
-    struct request q = {.domain = domain, .type = type, .protocol = protocol};
+    struct request q = {.fn = fn, .arg = arg};
     sigset_t all, before;
     pthread_t thread;
     char path[512];
     int r;
 
     if (!netns) {
-        r = socket(domain, type, protocol);
-        if (r < 0) {
-            r = -errno;
-            snprintf(err, errlen, "%s", strerror(-r));
-        }
-        return r;
+        *result = fn(arg);
+        return 0;
     }
     if (strchr(netns, '/'))
         snprintf(path, sizeof(path), "%s", netns);
@@ -65,17 +61,40 @@ int rtap_netns_socket(const char *netns, int domain, int type, int protocol, cha
     /* signals are for the thread that called */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = -pthread_create(&thread, NULL, make_socket, &q);
+    r = -pthread_create(&thread, NULL, run, &q);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r == 0) {
         pthread_join(thread, NULL);
-        r = q.result;
+        r = q.entered ? 0 : q.result;
     }
     close(q.netns);
-    if (r < 0 && q.entered)
-        snprintf(err, errlen, "%s", strerror(-r));
-    else if (r < 0)
+    *result = q.result;
+    if (r < 0)
         snprintf(err, errlen, "network namespace '%s': %s%s", netns, strerror(-r),
                  r == -EPERM ? " (needs CAP_SYS_ADMIN)" : "");
     return r;
+}
+
+struct socket_request {
+    int domain, type, protocol;
+};
+
+static int make_socket(void *arg)
+{
+    const struct socket_request *q = arg;
+    int fd = socket(q->domain, q->type, q->protocol);
+
+    return fd < 0 ? -errno : fd;
+}
+
+int rtap_netns_socket(const char *netns, int domain, int type, int protocol, char *err, size_t errlen)
+{
+    struct socket_request q = {domain, type, protocol};
+    int fd, r = rtap_netns_run(netns, make_socket, &q, &fd, err, errlen);
+
+    if (r < 0)
+        return r;
+    if (fd < 0)
+        snprintf(err, errlen, "%s", strerror(-fd));
+    return fd;
 }

@@ -44,7 +44,8 @@ struct rtap_source_stats {
     struct rtap_drops drops[8]; /* ends with cause == NULL */
     uint64_t queued;            /* accepted, not yet read */
     uint64_t freezes;
-    bool has_ring; /* block_size .. freezes mean something */
+    bool has_queued; /* queued means something */
+    bool has_ring;   /* that too, and block_size .. freezes */
     uint64_t block_size, block_count;
     bool has_size; /* position and size mean something: bytes of a regular file, as they lie on the disk */
     uint64_t position, size;

@@ -302,8 +302,9 @@ static int source_stats(lua_State *L)
         for (unsigned i = 0; st.drops[i].cause; i++)
             rtap_lua_set_integer(L, st.drops[i].cause, st.drops[i].count);
     }
-    if (st.has_ring) {
+    if (st.has_ring || st.has_queued)
         rtap_lua_set_integer(L, "queued", st.queued);
+    if (st.has_ring) {
         rtap_lua_set_integer(L, "freezes", st.freezes);
         rtap_lua_set_integer(L, "block_size", st.block_size);
         rtap_lua_set_integer(L, "block_count", st.block_count);
