@@ -10,12 +10,17 @@
 #include <stdint.h>
 
 struct bpf_insn;
+struct rtap_xdp_tag;
 
 /* Load a filter program that rtap_filter_xdp made; frags: BPF_F_XDP_HAS_FRAGS. A descriptor, or -errno with the
- * sentence in err (the verifier's last line). */
+ * sentence in err (what the verifier had against it). */
 int rtap_xdp_load_filter(const struct bpf_insn *insns, unsigned count, bool frags, char *err, size_t errlen);
-/* Run a filter program that was made to stand alone on one frame (BPF_PROG_TEST_RUN): 1 it matches, 0 not, -errno.
- * linear: bytes of the frame that its first buffer may hold, 0: as many as there is room for. */
-int rtap_xdp_run_filter(int fd, const void *data, uint32_t len);
+/* Run a filter program that was made to stand alone on one frame (BPF_PROG_TEST_RUN): 1 it matches, 0 not, -errno;
+ * -EINVAL: shorter than 14 bytes, or longer than a page and not made for frags. linear: bytes of the frame that its
+ * first buffer holds (Linux 6.18), 0: as many as there is room for. */
+int rtap_xdp_run_filter(int fd, const void *data, uint32_t len, uint32_t linear);
+/* A map as struct rtap_xdp_env has it as `metadata`, with the tag alone: a descriptor or -errno. For such runs. */
+int rtap_xdp_new_tag(void);
+int rtap_xdp_set_tag(int map, const struct rtap_xdp_tag *tag);
 
 #endif
