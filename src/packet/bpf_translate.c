@@ -5,7 +5,7 @@
  * Invariants
  *   - The answers are rtap_bpf_run's: A, X and the slots start as 0, a load outside of the frame and a division by 0
  *     end without a match, a shift by 32 or more gives 0, a loop goes round as often as there are bytes.
- *   - A and X are always zero-extended.
+ *   - A and X are always zero-extended, and the verifier knows it.
  *   - Each load is behind a test that the verifier understands: the packet's end against the end of the load. Where
  *     every way to an instruction has passed a test of as many bytes, the test is left out.
  *   - The verifier goes through a loop until nothing new is to be seen, so at each step back everything is made unknown
@@ -95,6 +95,15 @@ static void put_length(struct rtap_translate *t)
 
 /* --- loads --- */
 
+/* What is known at an instruction, whichever way led there. */
+struct facts {
+    bool reached;
+    bool small_x;   /* X is at most SMALL, and the verifier knows that */
+    uint32_t bytes; /* a test for as many has been passed */
+};
+
+#define SMALL 0x3fffu
+
 static struct rtap_translate_far *add_far(struct rtap_translate *t)
 {
     if (t->far_count == t->far_size) {
@@ -109,6 +118,24 @@ static struct rtap_translate_far *add_far(struct rtap_translate *t)
         t->far_size = n;
     }
     return &t->fars[t->far_count++];
+}
+
+/* dst = the bytes at r2 of the frame, wherever they lie, as they are. */
+static void ask_helper(struct rtap_translate *t, unsigned dst, unsigned size, uint32_t fail)
+{
+    move(t, BPF_REG_1, RTAP_EBPF_CTX);
+    move(t, BPF_REG_3, BPF_REG_10);
+    put(t, ALU64(BPF_ADD | BPF_K), BPF_REG_3, 0, 0, (uint32_t)RTAP_STACK_BUFFER);
+    set(t, BPF_REG_4, size);
+    call(t, HELPER_LOAD_BYTES);
+    rtap_ebpf_jump(t->out, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 0, fail);
+    put(t, BPF_LDX | BPF_MEM | code_of(size), dst, BPF_REG_10, RTAP_STACK_BUFFER, 0);
+}
+
+static void to_host_order(struct rtap_translate *t, unsigned dst, unsigned size)
+{
+    if (size > 1)
+        put(t, ALU(BPF_END | BPF_TO_BE), dst, 0, 0, 8 * size);
 }
 
 /* dst = the bytes at `at` + off, of which r1 is the end, in host order. With frags the frame may go on elsewhere: for
@@ -130,8 +157,7 @@ static void put_load(struct rtap_translate *t, unsigned dst, unsigned at, int of
     put(t, BPF_LDX | BPF_MEM | code_of(size), dst, at, off, 0);
     if (far != NULL)
         rtap_ebpf_place(t->out, far->back);
-    if (size > 1)
-        put(t, ALU(BPF_END | BPF_TO_BE), dst, 0, 0, 8 * size);
+    to_host_order(t, dst, size);
 }
 
 void rtap_translate_load(struct rtap_translate *t, unsigned dst, uint32_t offset, unsigned size, uint32_t checked,
@@ -142,6 +168,12 @@ void rtap_translate_load(struct rtap_translate *t, unsigned dst, uint32_t offset
 
     if (offset > RTAP_TRANSLATE_REACH - size) {
         rtap_ebpf_goto(t->out, fail);
+        return;
+    }
+    if (t->by_call) {
+        set(t, BPF_REG_2, offset);
+        ask_helper(t, dst, size, fail);
+        to_host_order(t, dst, size);
         return;
     }
     if (t->frags) {
@@ -157,7 +189,12 @@ void rtap_translate_load(struct rtap_translate *t, unsigned dst, uint32_t offset
     put_load(t, dst, far ? BPF_REG_1 : at, far ? -(int)size : (int)offset, size, test, offset, false, fail);
 }
 
-static void load_indirect(struct rtap_translate *t, uint32_t k, unsigned size)
+/* Where few numbers are between an offset's least value and the reach, and none of them has the low bits that the
+ * verifier knows the offset to have, it doesn't see that there is no such offset and refuses what comes then. So the
+ * bits are hidden from it. */
+#define NEAR_REACH 0x4000u
+
+static void load_indirect(struct rtap_translate *t, uint32_t k, unsigned size, bool small_x)
 {
     if (k > RTAP_TRANSLATE_REACH - size) {
         rtap_ebpf_goto(t->out, t->no_match);
@@ -166,7 +203,18 @@ static void load_indirect(struct rtap_translate *t, uint32_t k, unsigned size)
     move(t, BPF_REG_2, X);
     if (k > 0)
         put(t, ALU64(BPF_ADD | BPF_K), BPF_REG_2, 0, 0, k);
-    rtap_ebpf_jump(t->out, BPF_JMP | BPF_JGT | BPF_K, BPF_REG_2, 0, RTAP_TRANSLATE_REACH - size, t->no_match);
+    if (k >= NEAR_REACH) { /* an unknown number, twice */
+        load_edge(t, BPF_REG_0, offsetof(struct xdp_md, rx_queue_index));
+        put(t, ALU64(BPF_XOR | BPF_X), BPF_REG_2, BPF_REG_0, 0, 0);
+        put(t, ALU64(BPF_XOR | BPF_X), BPF_REG_2, BPF_REG_0, 0, 0);
+    }
+    if (k >= NEAR_REACH || !small_x) /* the verifier leaves out what is never true, which takes it long */
+        rtap_ebpf_jump(t->out, BPF_JMP | BPF_JGT | BPF_K, BPF_REG_2, 0, RTAP_TRANSLATE_REACH - size, t->no_match);
+    if (t->by_call) {
+        ask_helper(t, A, size, t->no_match);
+        to_host_order(t, A, size);
+        return;
+    }
     if (t->frags) {
         load_edge(t, BPF_REG_0, offsetof(struct xdp_md, data));
         load_edge(t, BPF_REG_3, offsetof(struct xdp_md, data_end));
@@ -185,15 +233,9 @@ void rtap_translate_finish(struct rtap_translate *t)
         const struct rtap_translate_far *far = &t->fars[i];
 
         rtap_ebpf_place(t->out, far->start);
-        move(t, BPF_REG_1, RTAP_EBPF_CTX);
         if (!far->indirect)
             set(t, BPF_REG_2, far->offset);
-        move(t, BPF_REG_3, BPF_REG_10);
-        put(t, ALU64(BPF_ADD | BPF_K), BPF_REG_3, 0, 0, (uint32_t)RTAP_STACK_BUFFER);
-        set(t, BPF_REG_4, far->size);
-        call(t, HELPER_LOAD_BYTES);
-        rtap_ebpf_jump(t->out, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 0, far->fail);
-        put(t, BPF_LDX | BPF_MEM | code_of(far->size), far->dst, BPF_REG_10, RTAP_STACK_BUFFER, 0);
+        ask_helper(t, far->dst, far->size, far->fail);
         rtap_ebpf_goto(t->out, far->back);
     }
     free(t->fars);
@@ -204,7 +246,7 @@ void rtap_translate_finish(struct rtap_translate *t)
 /* --- one instruction --- */
 
 static void translate_ld(struct rtap_translate *t, const struct rtap_translate_program *program,
-                         const struct sock_filter *p, uint32_t checked)
+                         const struct sock_filter *p, const struct facts *facts)
 {
     unsigned dst = BPF_CLASS(p->code) == BPF_LD ? A : X;
 
@@ -215,19 +257,19 @@ static void translate_ld(struct rtap_translate *t, const struct rtap_translate_p
         else if (program->aux && p->k == (uint32_t)SKF_AD_OFF + SKF_AD_VLAN_TAG)
             put(t, BPF_LDX | BPF_MEM | BPF_W, A, BPF_REG_10, RTAP_STACK_TCI, 0);
         else
-            rtap_translate_load(t, A, p->k, size_of(p->code), checked, t->no_match);
+            rtap_translate_load(t, A, p->k, size_of(p->code), facts->bytes, t->no_match);
         break;
     case BPF_MSH:
-        rtap_translate_load(t, X, p->k, 1, checked, t->no_match);
+        rtap_translate_load(t, X, p->k, 1, facts->bytes, t->no_match);
         put(t, ALU(BPF_AND | BPF_K), X, 0, 0, 0xf);
         put(t, ALU(BPF_LSH | BPF_K), X, 0, 0, 2);
         break;
-    case BPF_IND: load_indirect(t, p->k, size_of(p->code)); break;
+    case BPF_IND: load_indirect(t, p->k, size_of(p->code), facts->small_x); break;
     case BPF_LEN:
         put_length(t);
         move(t, dst, BPF_REG_0);
         break;
-    case BPF_MEM: put(t, BPF_LDX | BPF_MEM | BPF_DW, dst, BPF_REG_10, slot_at(p->k), 0); break;
+    case BPF_MEM: put(t, BPF_LDX | BPF_MEM | BPF_W, dst, BPF_REG_10, slot_at(p->k), 0); break;
     default: /* BPF_IMM */ set(t, dst, p->k); break;
     }
 }
@@ -329,65 +371,75 @@ static void step_back(struct rtap_translate *t, uint32_t slots, uint32_t to)
     for (uint32_t k = 0; slots >> k != 0; k++) {
         if ((slots >> k & 1) == 0)
             continue;
-        put(t, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_10, slot_at(k), 0);
+        put(t, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_10, slot_at(k), 0);
         put(t, ALU(BPF_XOR | BPF_X), BPF_REG_1, BPF_REG_0, 0, 0);
         put(t, ALU(BPF_XOR | BPF_X), BPF_REG_1, BPF_REG_0, 0, 0);
-        put(t, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_1, slot_at(k), 0);
+        put(t, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_1, slot_at(k), 0);
     }
     put(t, ALU64(BPF_SUB | BPF_K), BPF_REG_0, 0, 0, 1);
     put(t, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, RTAP_STACK_ROUNDS, 0);
     rtap_ebpf_may_goto(t->out, t->no_match);
+    put(t, ALU(BPF_MOV | BPF_X), A, A, 0, 0); /* behind it the verifier forgets that they are zero-extended */
+    put(t, ALU(BPF_MOV | BPF_X), X, X, 0, 0);
     rtap_ebpf_goto(t->out, to);
 }
 
 /* --- the program --- */
 
-#define NOBODY UINT32_MAX /* no way leads here */
-
-static void arrive(uint32_t *checked, uint32_t i, uint32_t bytes)
+static void arrive(struct facts *to, const struct facts *from)
 {
-    if (bytes < checked[i])
-        checked[i] = bytes;
+    if (!to->reached) {
+        *to = *from;
+        return;
+    }
+    to->bytes = from->bytes < to->bytes ? from->bytes : to->bytes;
+    to->small_x = to->small_x && from->small_x;
 }
 
-/* Tell those that come after instruction i how many bytes are known to be there. */
-static void pass_on(const struct rtap_translate_program *program, uint32_t i, uint32_t *checked)
+/* Tell those that come after instruction i what is known. */
+static void pass_on(const struct rtap_translate_program *program, uint32_t i, struct facts *all)
 {
     const struct sock_filter *p = &program->insns[i];
-    uint32_t bytes = checked[i], end = 0;
+    unsigned class = BPF_CLASS(p->code), mode = BPF_MODE(p->code);
+    struct facts now = all[i];
+    uint32_t end;
 
-    switch (BPF_CLASS(p->code)) {
+    switch (class) {
     case BPF_LD:
     case BPF_LDX:
-        if (BPF_MODE(p->code) == BPF_ABS || BPF_MODE(p->code) == BPF_MSH)
-            end = p->k <= RTAP_TRANSLATE_REACH ? p->k + size_of(p->code) : 0;
-        arrive(checked, i + 1, end > bytes ? end : bytes);
+        end = p->k < RTAP_TRANSLATE_REACH ? p->k + size_of(p->code) : 0;
+        if ((mode == BPF_ABS || mode == BPF_MSH) && end > now.bytes)
+            now.bytes = end;
+        if (class == BPF_LDX)
+            now.small_x = mode == BPF_MSH || (mode == BPF_IMM && p->k <= SMALL);
         break;
+    case BPF_MISC: now.small_x = now.small_x && BPF_MISCOP(p->code) != BPF_TAX; break;
     case BPF_JMP:
         if (BPF_OP(p->code) == BPF_JA) {
-            arrive(checked, i + 1 + p->k, bytes);
+            arrive(&all[i + 1 + p->k], &now);
         } else {
-            arrive(checked, i + 1 + p->jt, bytes);
-            arrive(checked, i + 1 + p->jf, bytes);
+            arrive(&all[i + 1 + p->jt], &now);
+            arrive(&all[i + 1 + p->jf], &now);
         }
-        break;
-    case BPF_RET: break;
-    default: arrive(checked, i + 1, bytes); break;
+        return;
+    case BPF_RET: return;
+    default: break;
     }
+    arrive(&all[i + 1], &now);
 }
 
 static void translate_one(struct rtap_translate *t, const struct rtap_translate_program *program, uint32_t i,
-                          uint32_t checked, uint32_t slots, uint32_t labels)
+                          const struct facts *facts, uint32_t slots, uint32_t labels)
 {
     const struct sock_filter *p = &program->insns[i];
 
     switch (BPF_CLASS(p->code)) {
     case BPF_LD:
-    case BPF_LDX: translate_ld(t, program, p, checked); break;
+    case BPF_LDX: translate_ld(t, program, p, facts); break;
     case BPF_ST:
     case BPF_STX:
         if (slots >> p->k & 1) /* somebody reads it */
-            put(t, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_CLASS(p->code) == BPF_ST ? A : X, slot_at(p->k), 0);
+            put(t, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_CLASS(p->code) == BPF_ST ? A : X, slot_at(p->k), 0);
         break;
     case BPF_ALU: translate_alu(t, p); break;
     case BPF_JMP:
@@ -415,15 +467,14 @@ static void translate_one(struct rtap_translate *t, const struct rtap_translate_
 void rtap_translate_program(struct rtap_translate *t, const struct rtap_translate_program *program)
 {
     bool loops = rtap_bpf_has_loop(program->insns, program->count);
-    uint32_t *checked = malloc(program->count * sizeof(*checked));
+    struct facts *facts = calloc(program->count, sizeof(*facts));
     uint32_t labels = rtap_ebpf_labels(t->out, program->count), slots = slots_of(program);
 
-    if (checked == NULL)
+    if (facts == NULL)
         t->out->error = -ENOMEM;
     if (t->out->error < 0)
         goto out;
-    memset(checked, loops ? 0 : 0xff, program->count * sizeof(*checked));
-    checked[0] = 0;
+    facts[0] = (struct facts){.reached = true, .small_x = !loops};
     if (loops) {
         put_length(t);
         if (program->more_bytes != 0)
@@ -434,15 +485,14 @@ void rtap_translate_program(struct rtap_translate *t, const struct rtap_translat
     set(t, X, 0);
     for (uint32_t k = 0; slots >> k != 0; k++)
         if (slots >> k & 1)
-            put(t, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_10, 0, slot_at(k), 0);
+            put(t, BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, slot_at(k), 0);
     for (uint32_t i = 0; i < program->count && t->out->error == 0; i++) {
         rtap_ebpf_place(t->out, labels + i);
-        if (checked[i] == NOBODY)
-            continue;
-        translate_one(t, program, i, checked[i], slots, labels);
-        if (!loops)
-            pass_on(program, i, checked);
+        if (loops || facts[i].reached)
+            translate_one(t, program, i, &facts[i], slots, labels);
+        if (!loops && facts[i].reached)
+            pass_on(program, i, facts);
     }
 out:
-    free(checked);
+    free(facts);
 }

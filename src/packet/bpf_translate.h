@@ -32,6 +32,7 @@ struct rtap_translate_far; /* a load's way into the frame's other buffers */
 struct rtap_translate {
     struct rtap_ebpf *out;
     bool frags;
+    bool by_call;             /* with frags: no load goes straight to the packet, for programs with thousands of them */
     uint32_t match, no_match; /* labels */
     struct rtap_translate_far *fars;
     unsigned far_count, far_size;

@@ -23,7 +23,8 @@ _Static_assert(RTAP_XDP_MATCH == XDP_TX && RTAP_XDP_NO_MATCH == XDP_PASS, "enum 
 #define HELPER_LOOKUP 1 /* bpf_map_lookup_elem */
 #define HELPER_TAIL_CALL 12
 
-/* More jumps than these, and the verifier could have to keep too many of them: half of what it can. */
+/* More jumps than these, and the verifier could have to keep too many of them: half of what it can. With frags a load
+ * is a jump too, and one that can't be turned round: both of its ways go on. */
 #define MANY_JUMPS 4096u
 
 #define TPID BPF_REG_6 /* A and X are not in use yet */
@@ -130,6 +131,18 @@ static void put_versions(struct rtap_translate *t, const struct rtap_xdp_env *en
     rtap_translate_program(t, &v->plain);
 }
 
+static unsigned count_loads(const struct rtap_translate_program *program)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < program->count; i++) {
+        unsigned class = BPF_CLASS(program->insns[i].code), mode = BPF_MODE(program->insns[i].code);
+
+        n += (class == BPF_LD || class == BPF_LDX) && (mode == BPF_ABS || mode == BPF_IND || mode == BPF_MSH);
+    }
+    return n;
+}
+
 static void put_ends(struct rtap_translate *t, const struct rtap_xdp_env *env)
 {
     struct rtap_ebpf *e = t->out;
@@ -161,6 +174,7 @@ int rtap_filter_xdp(struct rtap_filter *f, const struct rtap_xdp_env *env, struc
     *insns = NULL;
     if (r == 0) {
         e.shallow = v.plain.count + v.special.count > MANY_JUMPS;
+        t.by_call = env->frags && count_loads(&v.plain) + count_loads(&v.special) > MANY_JUMPS;
         t.match = rtap_ebpf_labels(&e, 2);
         t.no_match = t.match + 1;
         put_versions(&t, env, &v);
