@@ -108,12 +108,14 @@ int rtap_xdp_load_filter(const struct bpf_insn *insns, unsigned count, bool frag
 
 /* --- runs --- */
 
-int rtap_xdp_run_filter(int fd, const void *data, uint32_t len, uint32_t linear)
+int rtap_xdp_run_filter(int fd, const void *data, uint32_t len, bool frags, uint32_t linear)
 {
     struct xdp_md ctx = {.data_end = linear};
     LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = data, .data_size_in = len, .repeat = 1);
     int r;
 
+    if (!frags && (len > RTAP_XDP_ONE_BUFFER || linear > 0))
+        return -EINVAL;
     if (linear > 0 && linear < len) {
         opts.ctx_in = &ctx;
         opts.ctx_size_in = sizeof(ctx);
@@ -157,11 +159,12 @@ int rtap_xdp_load_filter(const struct bpf_insn *insns, unsigned count, bool frag
     return -ENOTSUP;
 }
 
-int rtap_xdp_run_filter(int fd, const void *data, uint32_t len, uint32_t linear)
+int rtap_xdp_run_filter(int fd, const void *data, uint32_t len, bool frags, uint32_t linear)
 {
     (void)fd;
     (void)data;
     (void)len;
+    (void)frags;
     (void)linear;
     return -ENOTSUP;
 }

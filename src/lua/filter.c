@@ -371,7 +371,7 @@ static int filter_xdp_matches(lua_State *L)
         r = rtap_xdp_set_tag(box->tag, &tag);
     }
     if (r >= 0)
-        r = rtap_xdp_run_filter(box->loaded[variant], pkt->data, pkt->caplen, (uint32_t)o.linear);
+        r = rtap_xdp_run_filter(box->loaded[variant], pkt->data, pkt->caplen, o.frags, (uint32_t)o.linear);
     if (r < 0) {
         snprintf(err, sizeof(err), "running the filter's XDP program: %s", strerror(-r));
         return rtap_lua_fail(L, r, err);

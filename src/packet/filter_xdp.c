@@ -27,6 +27,10 @@ _Static_assert(RTAP_XDP_MATCH == XDP_TX && RTAP_XDP_NO_MATCH == XDP_PASS, "enum 
  * is a jump too, and one that can't be turned round: both of its ways go on. */
 #define MANY_JUMPS 4096u
 
+/* Loads by helper. The verifier's time grows with the square of their number, and the CPU does nothing else meanwhile:
+ * this many take seconds. What the kernel's socket filter takes, two versions in 4096 instructions, has fewer. */
+#define MAX_CALLS 8192u
+
 #define TPID BPF_REG_6 /* A and X are not in use yet */
 #define TCI BPF_REG_7
 
@@ -163,6 +167,22 @@ static void put_ends(struct rtap_translate *t, const struct rtap_xdp_env *env)
     rtap_ebpf_op(e, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
 }
 
+/* How the program is written, by its size. */
+static int choose_form(struct rtap_translate *t, const struct versions *v, char *err, size_t errlen)
+{
+    unsigned loads = count_loads(&v->plain) + count_loads(&v->special);
+
+    t->out->shallow = v->plain.count + v->special.count > MANY_JUMPS;
+    t->by_call = t->frags && loads > MANY_JUMPS;
+    if (!t->by_call || loads <= MAX_CALLS)
+        return 0;
+    snprintf(err, errlen,
+             "the filter is too long for XDP with frames in several buffers: it reads at %u places, %u are "
+             "possible",
+             loads, MAX_CALLS);
+    return -E2BIG;
+}
+
 int rtap_filter_xdp(struct rtap_filter *f, const struct rtap_xdp_env *env, struct bpf_insn **insns, unsigned *count,
                     char *err, size_t errlen)
 {
@@ -172,9 +192,9 @@ int rtap_filter_xdp(struct rtap_filter *f, const struct rtap_xdp_env *env, struc
     int r = make_versions(&v, f, env, err, errlen);
 
     *insns = NULL;
+    if (r == 0)
+        r = choose_form(&t, &v, err, errlen);
     if (r == 0) {
-        e.shallow = v.plain.count + v.special.count > MANY_JUMPS;
-        t.by_call = env->frags && count_loads(&v.plain) + count_loads(&v.special) > MANY_JUMPS;
         t.match = rtap_ebpf_labels(&e, 2);
         t.no_match = t.match + 1;
         put_versions(&t, env, &v);
