@@ -340,7 +340,7 @@ describe("the XDP program of a filter", function()
     end)
 
     root_it("jumps as far as a long list needs #root", function()
-        local short, far = long(20), long(1500)
+        local short, far = long(20), (long(1500))
         assert.is_nil(codes(short:xdp_program())[GOTOL])
         assert.is_truthy(codes(far:xdp_program())[GOTOL])
         for _, i in ipairs { 1, 2, 750, 1499, 1500 } do
@@ -361,12 +361,17 @@ describe("the XDP program of a filter", function()
         assert.is_truthy(long(2500):xdp_program())
     end)
 
-    root_it("is refused with the verifier's words #root", function()
-        local status, out = support.run(("setpriv --bounding-set -all --inh-caps -all env LUA_PATH=%s LUA_CPATH=%s "
-            .. "lua5.4 -e %s"):format(support.quote(package.path), support.quote(package.cpath), support.quote [[
-                print(require "ringtap".filter.compile("ip"):xdp_matches(("x"):rep(60)))]]))
-        if status == 0 then
-            assert.matches("nil\t.*Operation not permitted.*CAP_BPF and CAP_NET_ADMIN.*\t1\n", out)
+    root_it("is refused with the verifier's words and the way out #root", function()
+        local function without(capabilities, expr)
+            return support.must(("setpriv --bounding-set %s --inh-caps -all env LUA_PATH=%s LUA_CPATH=%s lua5.4 -e %s")
+                :format(capabilities, support.quote(package.path), support.quote(package.cpath),
+                support.quote("print(require 'ringtap'.filter.compile('" .. expr .. "'):xdp_matches(('x'):rep(60)))")))
         end
+        assert.matches("^nil\t.*Operation not permitted %(needs CAP_BPF and CAP_NET_ADMIN.*\t1\n$",
+            without("-all", "ip"))
+        assert.equal("false\n", without("-all,+bpf,+net_admin", "ip"))
+        assert.matches("^nil\t.*: Permission denied: .*!root %(a place .* needs CAP_PERFMON, too%)\t13\n$",
+            without("-all,+bpf,+net_admin", "tcp port 80"))
+        assert.equal("false\n", without("-all,+bpf,+net_admin,+perfmon", "tcp port 80"))
     end)
 end)

@@ -53,12 +53,13 @@ local value_methods = {}
 ---@alias ringtap.filter.xdp_program
 ---| fun(f: ringtap.filter.compiled, o?: {frags?: boolean}): ringtap.filter.xdp_instruction[]?, string?, integer?
 
---- Run that program in the kernel on a frame of 14 bytes or more (up to 3072 without frags). It is loaded once and kept until the filter is
---- collected. nil, message, errno: the kernel refuses the program (with the verifier's reason), or the frame.
+--- Run that program in the kernel on a frame of 14 bytes or more (up to 3072 without frags). It is loaded once and
+--- kept until the filter is collected. nil, message, errno: the kernel refuses the program (with the
+--- verifier's reason), or the frame.
 ---@alias ringtap.filter.xdp_matches
----| fun(f: ringtap.filter.compiled, frame: ringtap.packet|string, o?: ringtap.filter.xdp_run): boolean?, string?, integer?
+---| fun(f: ringtap.filter.compiled, p: ringtap.packet|string, o?: ringtap.filter.xdp_as): boolean?, string?, integer?
 
----@class ringtap.filter.xdp_run
+---@class ringtap.filter.xdp_as
 ---@field frags? boolean frames may lie in several buffers (default false)
 ---@field linear? integer with frags: bytes in the first buffer, 14 or more (default all it takes; Linux 6.18)
 ---@field tpid? integer the device took the outermost VLAN tag out of the bytes; this is its type (0: it took none)

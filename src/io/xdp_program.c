@@ -78,7 +78,10 @@ static void explain(const struct bpf_insn *insns, unsigned count, int error, cha
     const char *line = log != NULL ? last_line(log) : NULL, *needs = "";
 
     if (error == EPERM)
-        needs = " (needs CAP_BPF and CAP_NET_ADMIN: run as root, or setcap cap_bpf,cap_net_admin+ep on the lua binary)";
+        needs = " (needs CAP_BPF and CAP_NET_ADMIN: run as root, or setcap cap_bpf,cap_net_admin,cap_perfmon+ep on the "
+                "lua binary)";
+    else if (error == EACCES && line != NULL && strstr(line, "!root") != NULL)
+        needs = " (a place that is computed from the packet needs CAP_PERFMON, too)";
     else if (error == EINVAL && has(insns, count, RTAP_EBPF_MAY_GOTO))
         needs = " (a loop, as protochain has it, needs Linux 6.9)";
     else if (error == EINVAL && has(insns, count, RTAP_EBPF_GOTOL))
