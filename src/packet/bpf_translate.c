@@ -70,7 +70,7 @@ static void call(struct rtap_translate *t, uint32_t helper)
     put(t, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
 
-static void load_edge(struct rtap_translate *t, unsigned dst, int off)
+static void load_edge(struct rtap_translate *t, unsigned dst, int off) /* or another number of struct xdp_md */
 {
     put(t, BPF_LDX | BPF_MEM | BPF_W, dst, RTAP_EBPF_CTX, off, 0);
 }
@@ -189,11 +189,10 @@ void rtap_translate_load(struct rtap_translate *t, unsigned dst, uint32_t offset
     put_load(t, dst, far ? BPF_REG_1 : at, far ? -(int)size : (int)offset, size, test, offset, false, fail);
 }
 
-/* Where few numbers are between an offset's least value and the reach, and none of them has the low bits that the
- * verifier knows the offset to have, it doesn't see that there is no such offset and refuses what comes then. So the
- * bits are hidden from it. */
-#define NEAR_REACH 0x4000u
-
+/* A test that is true of each offset the verifier leaves out, and its time for that grows with the square of their
+ * number. It also knows bits of an offset, but not that no number below the reach has them, and then refuses the way
+ * that nobody goes. So the offset is made unknown to it, by an unknown number that is put in and out; but for the small
+ * X that every header's length gives, which needs no test. */
 static void load_indirect(struct rtap_translate *t, uint32_t k, unsigned size, bool small_x)
 {
     if (k > RTAP_TRANSLATE_REACH - size) {
@@ -203,13 +202,12 @@ static void load_indirect(struct rtap_translate *t, uint32_t k, unsigned size, b
     move(t, BPF_REG_2, X);
     if (k > 0)
         put(t, ALU64(BPF_ADD | BPF_K), BPF_REG_2, 0, 0, k);
-    if (k >= NEAR_REACH) { /* an unknown number, twice */
+    if (!small_x || k > RTAP_TRANSLATE_REACH - size - SMALL) {
         load_edge(t, BPF_REG_0, offsetof(struct xdp_md, rx_queue_index));
         put(t, ALU64(BPF_XOR | BPF_X), BPF_REG_2, BPF_REG_0, 0, 0);
         put(t, ALU64(BPF_XOR | BPF_X), BPF_REG_2, BPF_REG_0, 0, 0);
-    }
-    if (k >= NEAR_REACH || !small_x) /* the verifier leaves out what is never true, which takes it long */
         rtap_ebpf_jump(t->out, BPF_JMP | BPF_JGT | BPF_K, BPF_REG_2, 0, RTAP_TRANSLATE_REACH - size, t->no_match);
+    }
     if (t->by_call) {
         ask_helper(t, A, size, t->no_match);
         to_host_order(t, A, size);
