@@ -35,6 +35,7 @@ ALL_LIBS   += -fsanitize=$(SANITIZE)
 endif
 
 SRCS := $(sort $(wildcard src/*.c src/packet/*.c src/io/*.c src/lua/*.c))
+SRCS := $(filter-out $(if $(filter yes,$(XDP)),src/io/xdp_none.c,src/io/xdp_program.c src/io/xdp_filter.c),$(SRCS))
 OBJS := $(SRCS:src/%.c=$(BUILD)/obj/%.o)
 LUAS := $(sort $(shell find lua/ringtap -name '*.lua' 2>/dev/null))
 Q    := $(if $(V),,@)
@@ -53,7 +54,7 @@ $(BUILD)/obj/%.o: src/%.c $(BUILD)/flags
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The XDP program is embedded in the module: xdp_program.c includes the object file.
+# The XDP program is embedded in the module: xdp_program.c includes the object files.
 ifeq ($(XDP),yes)
 $(BUILD)/obj/io/xdp_program.o: $(BUILD)/bpf/redirect.bpf.o $(BUILD)/bpf/metadata.bpf.o
 endif
@@ -178,6 +179,6 @@ check: test-deps
 	$(Q)clang-format --dry-run -Werror $(SRCS) $(wildcard src/*/*.h)
 	@! grep -rlE '#include *[<"](lua|lauxlib|lualib)\.h' src | grep -vE '^src/(lua/|module\.c$$)' || \
 	    { echo "lua.h is for src/lua and src/module.c"; exit 1; }
-	@! grep -rlE '#include *<bpf/' src | grep -vE '^src/io/xdp_program\.c$$' || \
-	    { echo "libbpf is for src/io/xdp_program.c"; exit 1; }
+	@! grep -rlE '#include *<bpf/' src | grep -vE '^src/io/xdp_(program|filter)\.c$$' || \
+	    { echo "libbpf is for src/io/xdp_program.c and xdp_filter.c"; exit 1; }
 	@echo "check: clean"

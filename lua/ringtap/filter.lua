@@ -32,6 +32,8 @@ local value_methods = {}
 ---@field expression fun(self: ringtap.filter.compiled): string
 ---@field bytecode ringtap.filter.bytecode
 ---@field kernel_program ringtap.filter.kernel_program
+---@field xdp_program ringtap.filter.xdp_program
+---@field xdp_matches ringtap.filter.xdp_matches
 
 --- A packet, or bytes and their link type (default 1, Ethernet). Raises where the expression has no meaning for it.
 ---@alias ringtap.filter.matches
@@ -45,6 +47,30 @@ local value_methods = {}
 --- What a live source attaches to its socket. nil, message, errno: the kernel can't run it.
 ---@alias ringtap.filter.kernel_program
 ---| fun(self: ringtap.filter.compiled, o?: ringtap.filter.kernel_options): ringtap.filter.program?, string?, integer?
+
+--- The program that filters inside XDP, as it stands alone: it returns 3 for a match, else 2. frags: for frames in
+--- several buffers. nil, message, errno: it has no meaning for Ethernet, or is too long.
+---@alias ringtap.filter.xdp_program
+---| fun(f: ringtap.filter.compiled, o?: {frags?: boolean}): ringtap.filter.xdp_instruction[]?, string?, integer?
+
+--- Run that program in the kernel on a frame of 14 bytes or more (up to 3072 without frags). It is loaded once and
+--- kept until the filter is collected. nil, message, errno: the kernel refuses the program (with the
+--- verifier's reason), or the frame.
+---@alias ringtap.filter.xdp_matches
+---| fun(f: ringtap.filter.compiled, p: ringtap.packet|string, o?: ringtap.filter.xdp_as): boolean?, string?, integer?
+
+---@class ringtap.filter.xdp_as
+---@field frags? boolean frames may lie in several buffers (default false)
+---@field linear? integer with frags: bytes in the first buffer, 14 or more (default all it takes; Linux 6.18)
+---@field tpid? integer the device took the outermost VLAN tag out of the bytes; this is its type (0: it took none)
+---@field tci? integer and its priority and number (default 0)
+
+---@class ringtap.filter.xdp_instruction one instruction of eBPF
+---@field code integer
+---@field dst integer
+---@field src integer
+---@field off integer
+---@field imm integer
 
 ---@alias ringtap.filter.program ringtap.filter.instruction[]
 

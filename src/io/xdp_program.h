@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct bpf_insn;
 struct rtap_xdp_program;
 
 enum rtap_xdp_mode { RTAP_XDP_AUTO, RTAP_XDP_NATIVE, RTAP_XDP_GENERIC };
@@ -60,11 +59,5 @@ struct rtap_xdp_attached {
 
 /* What is attached to an interface of the caller's namespace, in each mode: how many, at most 3, or -errno. */
 int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3]);
-
-/* Load a filter program that rtap_filter_xdp made; frags: BPF_F_XDP_HAS_FRAGS. A descriptor, or -errno with the
- * sentence in err (the verifier's last line). */
-int rtap_xdp_load_filter(const struct bpf_insn *insns, unsigned count, bool frags, char *err, size_t errlen);
-/* Run a filter program that was made to stand alone on one frame (BPF_PROG_TEST_RUN): 1 it matches, 0 not, -errno. */
-int rtap_xdp_run_filter(int fd, const void *data, uint32_t len);
 
 #endif

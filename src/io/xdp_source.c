@@ -6,6 +6,7 @@
  * Waiting is coalesced: while packets come, the wait after each batch is a sleep of `latency`, not a poll(2) that
  * returns at once with a packet or two. A packet that comes after a pause ends a poll, so it is not late.
  */
+#include "xdp_filter.h"
 #include "xdp_port.h"
 
 #include "../../bpf/xdp_shared.h"

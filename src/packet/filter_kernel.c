@@ -49,6 +49,8 @@ static const struct rtap_load_region ether_hidden[] = {DATA(0, 0), DATA(12, 4)};
 static const struct rtap_load_region ether_shown[] = {DATA(0, 0), AUX(12, SKF_AD_VLAN_TPID), AUX(14, SKF_AD_VLAN_TAG),
                                                       DATA(16, -4)};
 
+const struct rtap_load_map rtap_filter_ether_shown = MAP(ether_shown, 4);
+
 /* LINUX_SLL2: the header is made by user space from the same facts. */
 #define SLL2_MIDDLE ZERO(2), AUX(4, SKF_AD_IFINDEX), AUX(8, SKF_AD_HATYPE), AUX(10, SKF_AD_PKTTYPE), NONE(11)
 static const struct rtap_load_region sll2_plain[] = {AUX(0, SKF_AD_PROTOCOL), SLL2_MIDDLE, DATA(20, -20)};
