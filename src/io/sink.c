@@ -25,6 +25,11 @@ int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
     return k->ops->commit(k, pkt);
 }
 
+int rtap_sink_pass(struct rtap_sink *k, const struct rtap_pkt *pkt)
+{
+    return k->ops->pass ? k->ops->pass(k, pkt) : rtap_sink_send(k, pkt);
+}
+
 int rtap_sink_errno(const struct rtap_sink *k, int err)
 {
     if (err != -EAGAIN || !k->live)

@@ -53,6 +53,9 @@ struct rtap_sink_ops {
     /* A whole packet at once, for a sink that has no use for a copy of its bytes; 0 or as reserve. May be NULL:
      * rtap_sink_send then copies by reserve and commit. */
     int (*send)(struct rtap_sink *k, const struct rtap_pkt *pkt);
+    /* The same for a packet that nobody will write to any more: its memory may be sent from, where the sink can do that,
+     * without a copy. NULL: as send. */
+    int (*pass)(struct rtap_sink *k, const struct rtap_pkt *pkt);
     /* Pass on what was committed. A file: write it out. A live sink: 0 when the kernel took everything; -EAGAIN: not
      * yet, and `blocked` tells why; -ENXIO: the device is gone. */
     int (*kick)(struct rtap_sink *k);
@@ -95,6 +98,8 @@ static inline bool rtap_sink_takes(const struct rtap_sink *k, uint16_t linktype)
 
 /* Give one packet to the sink, which is done with its bytes on return. */
 int rtap_sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt);
+/* Likewise, without a copy if that can be. */
+int rtap_sink_pass(struct rtap_sink *k, const struct rtap_pkt *pkt);
 /* The errno that tells people what -EAGAIN of a live sink is about; others as they are. */
 int rtap_sink_errno(const struct rtap_sink *k, int err);
 extern const char *const rtap_cause_names[RTAP_CAUSES]; /* as stats() has them */

@@ -69,5 +69,7 @@ struct rtap_xdp_facts {
 };
 bool rtap_xdp_source_facts(struct rtap_source *s, struct rtap_xdp_facts *f); /* false: another kind of source */
 bool rtap_xdp_sink_facts(struct rtap_sink *k, struct rtap_xdp_facts *f);
+/* Is it a received packet that this sink can send without a copy? */
+bool rtap_xdp_sink_has(struct rtap_sink *k, const struct rtap_pkt *pkt);
 
 #endif

@@ -22,7 +22,9 @@
 
 static int load(const struct bpf_insn *insns, unsigned count, bool frags, char *log)
 {
-    LIBBPF_OPTS(bpf_prog_load_opts, opts, .prog_flags = frags ? BPF_F_XDP_HAS_FRAGS : 0);
+    /* the programs of one map of programs are to be alike in this type */
+    LIBBPF_OPTS(bpf_prog_load_opts, opts, .prog_flags = frags ? BPF_F_XDP_HAS_FRAGS : 0,
+                .expected_attach_type = BPF_XDP);
 
     if (log != NULL) {
         log[0] = '\0';

@@ -176,8 +176,10 @@ static int find_queues(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
     struct rtap_netif_detail d = {.has_channels = false};
     unsigned all;
 
-    if (rtap_xdp_look(p, &n) == 0)
+    if (rtap_xdp_look(p, &n) == 0) {
+        p->virtual = n.kind[0] != '\0';
         memcpy(p->address, n.address, n.address_len < 6 ? n.address_len : 6);
+    }
     all = n.rx_queues ? n.rx_queues : 1;
     if (rtap_netif_detail(cfg->netns, cfg->ifname, &d, err, errlen) == 0 && d.has_channels && d.rx_channels)
         all = d.rx_channels;
@@ -385,6 +387,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
         r = take_pool(p, cfg, err, errlen);
     if (r < 0)
         goto fail;
+    p->pool->local = p->pool->local || p->virtual;
     p->program_cfg = (struct rtap_xdp_config){
         .ifname = p->name,
         .ifindex = p->ifindex,

@@ -7,6 +7,8 @@
 #include "xsk.h"
 #include <net/if.h>
 
+#define RTAP_XDP_MOST_PORTS 16
+
 enum rtap_frame_place {
     RTAP_FRAME_FREE,     /* with the kernel, or in the list of frames to send from */
     RTAP_FRAME_RECEIVED, /* in a batch */
@@ -25,6 +27,8 @@ struct rtap_xdp_pool {
     struct rtap_xdp_frame *frames;
     struct rtap_xsk **owners; /* of each run of `run` frames; NULL: it is sent from, or its socket is closed */
     uint32_t run, run_count, runs_used;
+    bool local; /* some port is a virtual device: its frames may have checksums that their sender left unfinished */
+    struct rtap_sink *sinks[RTAP_XDP_MOST_PORTS]; /* of its ports, those that are open */
 };
 
 struct rtap_xdp_port {
@@ -49,7 +53,7 @@ struct rtap_xdp_port {
     uint32_t *free_slots, free_count; /* a stack */
     uint8_t *slot_left;               /* of each slot: descriptors not completed */
     uint64_t completed;               /* descriptors */
-    bool receives, sends, has_source, has_sink;
+    bool receives, sends, virtual;
     unsigned ends;  /* source and sink that are open */
     bool receiving; /* its program catches frames */
 };
@@ -59,6 +63,8 @@ void rtap_xdp_complete(struct rtap_xdp_port *p);
 /* A received frame is no longer needed by whoever had it as `place` (RECEIVED or SENDING). To be published. */
 void rtap_xdp_give_back(struct rtap_xdp_pool *pool, uint32_t frame, enum rtap_frame_place place);
 void rtap_xdp_publish(struct rtap_xdp_port *p); /* what was given back goes to the kernel */
+/* A batch was looked at: what its packets were passed on to goes out, and what was sent comes back. */
+void rtap_xdp_flush(struct rtap_xdp_pool *pool);
 /* The last end of the port is closed: so are its sockets. What they received stays readable. */
 void rtap_xdp_close_sockets(struct rtap_xdp_port *p);
 void rtap_xdp_port_facts(const struct rtap_xdp_port *p, struct rtap_xdp_facts *f);

@@ -189,8 +189,10 @@ static int take(struct xdp_source *x)
 
     x->at = x->count = 0;
     x->source.block = NULL;
-    if (done)
+    if (done) {
         rtap_block_unpin(done);
+        rtap_xdp_flush(p->pool);
+    }
     for (unsigned i = 0; i < p->queue_count; i++) {
         struct rtap_xsk *xsk = &p->xsks[x->turn];
         uint32_t ready = xsk->fd >= 0 ? rtap_xsk_ready(&xsk->rx) : 0;
@@ -632,7 +634,6 @@ int rtap_xdp_source_new(struct rtap_source **out, struct rtap_xdp_port *p, uint3
     x->port = p;
     p->refs++;
     p->ends++;
-    p->has_source = true;
     x->snaplen = snaplen;
     x->source.linktype = RTAP_LINKTYPE_ETHERNET;
     x->proto = (struct rtap_pkt){

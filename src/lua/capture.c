@@ -16,7 +16,7 @@ struct capture_options {
 
 #define C(field) offsetof(struct capture_options, c.field)
 
-static const char *const backend_names[] = {"packet", NULL};
+static const char *const backend_names[] = {"packet", "xdp", NULL};
 static const char *const latency_names[] = {"normal", "low", NULL};
 static const char *const direction_names[] = {"both", "in", "out", NULL};
 static const char *const timestamp_names[] = {"software", "hardware", NULL};
@@ -106,6 +106,43 @@ static void read_fanout(lua_State *L, int idx, struct rtap_fanout_config *f)
     *f = o.f;
 }
 
+int rtap_lua_capture_start(lua_State *L, struct rtap_lua *S, int at, int filter,
+                           int (*start)(struct rtap_source *s, struct rtap_filter *f))
+{
+    struct rtap_source *s = ((struct rtap_lua_source *)lua_touserdata(L, at))->source;
+    struct rtap_filter *f = NULL;
+    char err[512];
+    int r = 0;
+
+    if (filter && lua_isfunction(L, filter)) {
+        r = start(s, NULL);
+        if (r == 0)
+            r = rtap_lua_source_set_filter(L, S, at, filter);
+    } else {
+        if (filter)
+            r = rtap_lua_to_filter(L, S, filter, s->linktype, &f, err, sizeof(err));
+        if (r < 0)
+            rtap_source_fail(s, r, "%s", err);
+        else
+            r = start(s, f);
+        rtap_filter_unref(f);
+    }
+    return rtap_lua_source_ready(L, at, r);
+}
+
+/* Is that the backend that the options at idx ask for? */
+bool rtap_lua_is_backend(lua_State *L, int idx, const char *name)
+{
+    bool is = false;
+
+    if (lua_istable(L, idx)) {
+        lua_pushliteral(L, "backend");
+        is = lua_rawget(L, idx) == LUA_TSTRING && strcmp(lua_tostring(L, -1), name) == 0;
+        lua_pop(L, 1);
+    }
+    return is;
+}
+
 /* ringtap.capture(ifname [, options]): source, or nil, message, errno */
 static int capture(lua_State *L)
 {
@@ -118,6 +155,8 @@ static int capture(lua_State *L)
     int r, at;
 
     o.c.ifname = rtap_lua_check_name(L, 1);
+    if (rtap_lua_is_backend(L, 2, "xdp"))
+        return rtap_lua_capture_xdp(L, S);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "capture", capture_options, &o);
     if (o.fanout)
@@ -133,22 +172,7 @@ static int capture(lua_State *L)
     r = rtap_tpacket_new(&u->source, &o.c, err, sizeof(err));
     if (r < 0)
         return rtap_lua_fail(L, r, err);
-    if (o.filter && lua_isfunction(L, o.filter)) {
-        r = rtap_tpacket_start(u->source, NULL);
-        if (r == 0)
-            r = rtap_lua_source_set_filter(L, S, at, o.filter);
-    } else {
-        struct rtap_filter *f = NULL;
-
-        if (o.filter)
-            r = rtap_lua_to_filter(L, S, o.filter, u->source->linktype, &f, err, sizeof(err));
-        if (r < 0)
-            rtap_source_fail(u->source, r, "%s", err);
-        else
-            r = rtap_tpacket_start(u->source, f);
-        rtap_filter_unref(f);
-    }
-    return rtap_lua_source_ready(L, at, r);
+    return rtap_lua_capture_start(L, S, at, o.filter, rtap_tpacket_start);
 }
 
 /* ------------------------------------------------------------------ memory */

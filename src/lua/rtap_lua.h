@@ -10,6 +10,7 @@
 
 #include "../io/sink.h"
 #include "../io/source.h"
+#include "../io/xdp.h"
 #include <lauxlib.h>
 #include <lua.h>
 
@@ -48,7 +49,8 @@ struct rtap_lua {
     bool engine_error;
     const void *mt_fieldset, *mt_layer;
     const void *mt_owned, *mt_held, *mt_source, *mt_sink, *mt_filter, *mt_loop, *mt_reference, *mt_signals;
-    const void *mt_template, *mt_frames, *mt_blast, *mt_replay;
+    const void *mt_template, *mt_frames, *mt_blast, *mt_replay, *mt_port;
+    struct rtap_xdp_memory xdp_memory;
 };
 
 #define RTAP_STATE(L) ((struct rtap_lua *)lua_touserdata((L), lua_upvalueindex(1)))
@@ -160,6 +162,25 @@ int rtap_lua_source_ready(lua_State *L, int at, int r);
  * source, or nil, message, errno. */
 int rtap_lua_source_opened(lua_State *L, struct rtap_lua *S, int at, int r, const char *err, int filter);
 
+/* The end of ringtap.capture: the source at `at` begins, with the filter option (0: none): returns it, or nil, message,
+ * errno. */
+int rtap_lua_capture_start(lua_State *L, struct rtap_lua *S, int at, int filter,
+                           int (*start)(struct rtap_source *s, struct rtap_filter *f));
+/* Do the options at idx ask for that backend? */
+bool rtap_lua_is_backend(lua_State *L, int idx, const char *name);
+
+/* --- AF_XDP (xdp.c): capture and sender with backend = "xdp", arguments as theirs; methods of sources and senders ---
+ */
+int rtap_lua_capture_xdp(lua_State *L, struct rtap_lua *S);
+int rtap_lua_sender_xdp(lua_State *L, struct rtap_lua *S);
+int rtap_lua_source_mode(lua_State *L);
+int rtap_lua_source_zerocopy(lua_State *L);
+int rtap_lua_source_queues(lua_State *L);
+int rtap_lua_sink_mode(lua_State *L);
+int rtap_lua_sink_zerocopy(lua_State *L);
+int rtap_lua_sink_queues(lua_State *L);
+int rtap_lua_sink_forward(lua_State *L);
+
 /* Take the counters for whoever wants them before the source goes. */
 void rtap_lua_final_counters(struct rtap_lua_source *u);
 
@@ -176,6 +197,7 @@ void rtap_lua_open_capture(lua_State *L, struct rtap_lua *S);  /* capture */
 void rtap_lua_open_savefile(lua_State *L, struct rtap_lua *S); /* read, write */
 void rtap_lua_open_sink(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_sender(lua_State *L, struct rtap_lua *S); /* sender, and the methods of senders */
+void rtap_lua_open_xdp(lua_State *L, struct rtap_lua *S);    /* port */
 void rtap_lua_open_signals(lua_State *L, struct rtap_lua *S);
 void rtap_lua_open_replay(lua_State *L, struct rtap_lua *S); /* _replay, _again */
 void rtap_lua_open_blast(lua_State *L, struct rtap_lua *S);  /* _blast, _place */

@@ -20,7 +20,7 @@ struct sender_options {
 
 #define C(field) offsetof(struct sender_options, c.field)
 
-static const char *const backend_names[] = {"packet", NULL};
+static const char *const backend_names[] = {"packet", "xdp", NULL};
 static const char *const method_names[] = {"auto", "mmsg", "ring", "gso", NULL};
 
 static const struct rtap_option sender_options[] = {
@@ -44,6 +44,8 @@ static int sender(lua_State *L)
     int r;
 
     o.c.ifname = rtap_lua_check_name(L, 1);
+    if (rtap_lua_is_backend(L, 2, "xdp"))
+        return rtap_lua_sender_xdp(L, S);
     lua_settop(L, 2);
     rtap_lua_options(L, 2, "sender", sender_options, &o);
     if (rtap_lua_has_option(L, 2, "vnet_hdr"))
@@ -166,6 +168,10 @@ const luaL_Reg rtap_lua_live_methods[] = {
     {"drain", sink_drain},
     {"fd", sink_fd},
     {"frames", rtap_lua_sink_frames},
+    {"forward", rtap_lua_sink_forward},
+    {"mode", rtap_lua_sink_mode},
+    {"zerocopy", rtap_lua_sink_zerocopy},
+    {"queues", rtap_lua_sink_queues},
     {"linktype", sink_linktype},
     {"blast", sink_blast},
     {"replay", sink_replay},
@@ -191,4 +197,5 @@ void rtap_lua_open_sender(lua_State *L, struct rtap_lua *S)
     luaL_setfuncs(L, functions, 1);
     rtap_lua_open_blast(L, S);
     rtap_lua_open_replay(L, S);
+    rtap_lua_open_xdp(L, S);
 }

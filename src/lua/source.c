@@ -533,6 +533,9 @@ static const luaL_Reg methods[] = {
     {"name", source_name},
     {"kind", source_kind},
     {"interfaces", source_interfaces},
+    {"mode", rtap_lua_source_mode},
+    {"zerocopy", rtap_lua_source_zerocopy},
+    {"queues", rtap_lua_source_queues},
     {"close", source_close},
     {NULL, NULL},
 };
