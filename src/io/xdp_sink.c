@@ -10,7 +10,6 @@
 
 #include "../packet/bytes.h"
 #include "../packet/gso.h"
-#include "../packet/partial.h"
 #include "pace.h"
 #include <errno.h>
 #include <linux/if.h>
@@ -398,7 +397,7 @@ static int sink_pass(struct rtap_sink *k, const struct rtap_pkt *pkt)
     if (r < 0)
         return r;
     if (pool->local)
-        rtap_partial_finish((uint8_t *)pkt->data, pkt->caplen);
+        rtap_checksum_finish(pkt, (uint8_t *)pkt->data);
     *desc_at(t, t->xsk->tx.produced++) =
         (struct xdp_desc){.addr = (uint64_t)(pkt->data - pool->umem.area), .len = pkt->caplen};
     pool->frames[frame].place = RTAP_FRAME_BOTH;

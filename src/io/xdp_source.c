@@ -596,6 +596,7 @@ static void xdp_destroy(struct rtap_source *s)
 static const struct rtap_source_ops xdp_ops = {
     .kind = "xdp",
     .live = true,
+    .sums_unknown = true,
     .next = xdp_next,
     .release = xdp_release,
     .wait = xdp_wait,
