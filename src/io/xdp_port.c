@@ -185,7 +185,7 @@ static int find_queues(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         all = d.rx_channels;
     p->queue_count = cfg->queue_count ? cfg->queue_count : cfg->receives ? all : 1;
     if (p->queue_count > RTAP_XDP_MOST_QUEUES) {
-        snprintf(err, errlen, "%s: it has %u queues, more than the %u that one source can have: list some by queues",
+        snprintf(err, errlen, "%s: it has %u queues, more than the %d that one source can have: list some by queues",
                  cfg->ifname, p->queue_count, RTAP_XDP_MOST_QUEUES);
         return -E2BIG;
     }

@@ -146,7 +146,8 @@ static int load_ours(struct rtap_xdp_program *p, bool fragments)
     p->object = open_embedded(rtap_redirect_object, rtap_redirect_object_end, "ringtap");
     if (!p->object)
         return -errno;
-    bpf_object__for_each_program(prog, p->object) bpf_program__set_flags(prog, fragments ? BPF_F_XDP_HAS_FRAGS : 0);
+    for (prog = bpf_object__next_program(p->object, NULL); prog; prog = bpf_object__next_program(p->object, prog))
+        bpf_program__set_flags(prog, fragments ? BPF_F_XDP_HAS_FRAGS : 0);
     r = bpf_object__load(p->object);
     if (r < 0) {
         bpf_object__close(p->object);
@@ -173,15 +174,13 @@ static int load_metadata(struct rtap_xdp_program *p, int ifindex)
     p->metadata = open_embedded(rtap_metadata_object, rtap_metadata_object_end, "ringtap_device");
     if (!p->metadata)
         return -errno;
-    bpf_object__for_each_map(map, p->metadata)
-    {
+    for (map = bpf_object__next_map(p->metadata, NULL); map; map = bpf_object__next_map(p->metadata, map)) {
         int fd = bpf_object__find_map_fd_by_name(p->object, bpf_map__name(map));
 
         if (fd >= 0 && r == 0)
             r = bpf_map__reuse_fd(map, fd);
     }
-    bpf_object__for_each_program(prog, p->metadata)
-    {
+    for (prog = bpf_object__next_program(p->metadata, NULL); prog; prog = bpf_object__next_program(p->metadata, prog)) {
         bpf_program__set_ifindex(prog, (uint32_t)ifindex);
         bpf_program__set_flags(prog, (p->fragments ? BPF_F_XDP_HAS_FRAGS : 0) | BPF_F_XDP_DEV_BOUND_ONLY);
     }
@@ -201,8 +200,7 @@ static struct bpf_map *find_xskmap(struct bpf_object *o, const char *name, unsig
     struct bpf_map *map, *found = NULL;
 
     *count = 0;
-    bpf_object__for_each_map(map, o)
-    {
+    for (map = bpf_object__next_map(o, NULL); map; map = bpf_object__next_map(o, map)) {
         if (bpf_map__type(map) == BPF_MAP_TYPE_XSKMAP && (!name || strcmp(bpf_map__name(map), name) == 0)) {
             found = map;
             ++*count;
@@ -223,8 +221,7 @@ static int load_file(struct rtap_xdp_program *p, const struct rtap_xdp_config *c
     p->object = bpf_object__open_file(cfg->file, NULL);
     if (!p->object)
         return fail(err, errlen, -errno, cfg->file, "opening it", m);
-    bpf_object__for_each_program(prog, p->object)
-    {
+    for (prog = bpf_object__next_program(p->object, NULL); prog; prog = bpf_object__next_program(p->object, prog)) {
         if (bpf_program__type(prog) == BPF_PROG_TYPE_XDP) {
             found = prog;
             programs++;
