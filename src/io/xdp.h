@@ -41,7 +41,7 @@ struct rtap_xdp_port_config {
     int mode;                       /* enum rtap_xdp_mode */
     int copy, fragments, metadata;  /* 1, 0, -1: auto */
     bool unaligned, huge_pages, replace;
-    bool receives, sends;
+    bool receives, sends, promisc;
     const char *program, *map, *pass;
     struct rtap_xdp_port *share; /* NULL: a UMEM of its own */
     struct rtap_xdp_memory *memory;

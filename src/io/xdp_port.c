@@ -11,6 +11,7 @@
 #include "pace.h"
 #include <errno.h>
 #include <linux/if_arp.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +325,22 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
     return 0;
 }
 
+/* As long as a packet socket asks for it the device hands over frames for other hosts, too; it receives nothing. */
+static int be_promiscuous(struct rtap_xdp_port *p, const struct rtap_xdp_port_config *cfg, char *err, size_t errlen)
+{
+    const struct packet_mreq m = {.mr_ifindex = p->ifindex, .mr_type = PACKET_MR_PROMISC};
+    int r = 0;
+
+    p->promisc_fd = rtap_netns_socket(cfg->netns, AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0, err, errlen);
+    if (p->promisc_fd < 0)
+        return p->promisc_fd;
+    if (setsockopt(p->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &m, sizeof(m)) < 0) {
+        r = -errno;
+        snprintf(err, errlen, "%s: promiscuous mode: %s", p->name, strerror(-r));
+    }
+    return r;
+}
+
 struct load {
     struct rtap_xdp_port *p;
     char *err;
@@ -361,7 +378,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     p = calloc(1, sizeof(*p));
     if (p) {
         p->refs = 1;
-        p->link_fd = -1;
+        p->link_fd = p->promisc_fd = -1;
     }
     if (!p || copy_text(&p->name, cfg->ifname) < 0 || copy_text(&p->program_file, cfg->program) < 0 ||
         copy_text(&p->map_name, cfg->map) < 0 || copy_text(&p->pass, cfg->pass) < 0 ||
@@ -383,6 +400,8 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
         goto fail;
     getsockopt(p->link_fd, SOL_SOCKET, SO_NETNS_COOKIE, &p->netns, &len);
     r = find_queues(p, cfg, err, errlen);
+    if (r == 0 && cfg->promisc)
+        r = be_promiscuous(p, cfg, err, errlen);
     if (r == 0)
         r = take_pool(p, cfg, err, errlen);
     if (r < 0)
@@ -429,6 +448,9 @@ fail:
 
 void rtap_xdp_close_sockets(struct rtap_xdp_port *p)
 {
+    if (p->promisc_fd >= 0)
+        close(p->promisc_fd);
+    p->promisc_fd = -1;
     for (unsigned i = 0; p->xsks && i < p->queue_count; i++) {
         if (p->xsks[i].fd < 0)
             continue;

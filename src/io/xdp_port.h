@@ -35,6 +35,7 @@ struct rtap_xdp_port {
     unsigned refs;
     char *name;
     int ifindex, link_fd; /* link_fd: NETLINK_ROUTE in its namespace */
+    int promisc_fd;       /* -1, or what keeps the device in promiscuous mode */
     uint64_t netns;       /* cookie */
     uint32_t mtu;
     uint8_t address[6];

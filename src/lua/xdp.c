@@ -16,7 +16,6 @@ struct xdp_options {
     int64_t snaplen;
     int backend, direction;
     int filter, queues, latency, copy, mode, fragments, metadata, pass, umem;
-    bool promisc;
 };
 
 #define O(field) offsetof(struct xdp_options, field)
@@ -45,12 +44,14 @@ static const char *const direction_names[] = {"both", "in", NULL};
         {"replace", RTAP_OPT_BOOL, O(c.replace), 0, 0, NULL}, {"program", RTAP_OPT_STRING, O(c.program), 0, 0, NULL}, \
         {"map", RTAP_OPT_STRING, O(c.map), 0, 0, NULL}, {"pass", RTAP_OPT_STRING, O(c.pass), 0, 0, NULL},             \
         {"direction", RTAP_OPT_ENUM, O(direction), 0, 0, direction_names},                                            \
+        {"promisc", RTAP_OPT_BOOL, O(c.promisc), 0, 0, NULL},                                                         \
     {                                                                                                                 \
         "filter", RTAP_OPT_VALUE, O(filter), 0, 0, NULL                                                               \
     }
 
 static const struct rtap_option capture_options[] = {COMMON, RECEIVING, {NULL, 0, 0, 0, 0, NULL}};
-static const struct rtap_option sender_options[] = {COMMON, {NULL, 0, 0, 0, 0, NULL}};
+static const struct rtap_option sender_options[] = {
+    COMMON, {"umem", RTAP_OPT_VALUE, O(umem), 0, 0, NULL}, {NULL, 0, 0, 0, 0, NULL}};
 static const struct rtap_option port_options[] = {
     COMMON,
     RECEIVING,
