@@ -350,6 +350,13 @@ function ringtap.signals(...) end
 ---@field channels? {rx: integer, tx: integer, rx_max: integer, tx_max: integer} queues; combined ones count in both
 ---@field descriptors? {rx: integer, tx: integer, rx_max: integer, tx_max: integer} rings of the device
 ---@field timestamping? ringtap.timestamping
+---@field xdp ringtap.interface_xdp
+
+---@class ringtap.interface_xdp what its driver can do, since Linux 6.3, and what is attached
+---@field native? boolean
+---@field zerocopy? boolean
+---@field fragments? boolean packets that lie in several frames, in native mode
+---@field programs? {id: integer, name?: string, mode: "native"|"generic"}[] name: where the process may ask for it
 
 ---@class ringtap.timestamping
 ---@field hardware_receive boolean

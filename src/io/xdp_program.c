@@ -329,10 +329,12 @@ static const char *mode_name(enum rtap_xdp_mode mode)
     return mode == RTAP_XDP_NATIVE ? "native" : "generic";
 }
 
+static int query(int ifindex, struct rtap_xdp_attached list[3]);
+
 static int tell_occupied(const struct rtap_xdp_config *cfg, int r, char *err, size_t errlen)
 {
     struct rtap_xdp_attached list[3];
-    int n = rtap_xdp_query(cfg->ifindex, list);
+    int n = query(cfg->ifindex, list);
 
     if (n > 0)
         snprintf(
@@ -386,7 +388,7 @@ static void make_room(int ifindex)
             bpf_link_detach(fd);
         close(fd);
     }
-    n = rtap_xdp_query(ifindex, list);
+    n = query(ifindex, list);
     for (int i = 0; i < n; i++)
         bpf_xdp_detach(ifindex, attach_flags(list[i].mode), NULL);
 }
@@ -511,7 +513,7 @@ int rtap_xdp_current_map(const struct rtap_xdp_program *p)
     return p->current;
 }
 
-int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3])
+static int query(int ifindex, struct rtap_xdp_attached list[3])
 {
     LIBBPF_OPTS(bpf_xdp_query_opts, o);
     const struct {
@@ -539,5 +541,16 @@ int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3])
             close(fd);
         n++;
     }
+    return n;
+}
+
+int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3])
+{
+    struct messages m;
+    int n;
+
+    listen_begin(&m);
+    n = query(ifindex, list);
+    listen_end(&m);
     return n;
 }
