@@ -275,7 +275,7 @@ static int open_socket(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         if (fd < 0) {
             snprintf(err, errlen, "%s: an AF_XDP socket: %s%s", p->name, text,
                      fd == -EPERM ? " (needs CAP_NET_RAW: run as root, or setcap "
-                                    "cap_net_raw,cap_net_admin,cap_bpf+ep on the lua binary)"
+                                    "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep on the lua binary)"
                                   : "");
             return fd;
         }
@@ -329,11 +329,18 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
 static int be_promiscuous(struct rtap_xdp_port *p, const struct rtap_xdp_port_config *cfg, char *err, size_t errlen)
 {
     const struct packet_mreq m = {.mr_ifindex = p->ifindex, .mr_type = PACKET_MR_PROMISC};
+    char text[256];
     int r = 0;
 
-    p->promisc_fd = rtap_netns_socket(cfg->netns, AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0, err, errlen);
-    if (p->promisc_fd < 0)
+    p->promisc_fd = rtap_netns_socket(cfg->netns, AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0, text, sizeof(text));
+    if (p->promisc_fd < 0) {
+        snprintf(err, errlen, "%s: promiscuous mode: %s%s", p->name, text,
+                 p->promisc_fd == -EPERM
+                     ? " (needs CAP_NET_RAW: run as root, or setcap "
+                       "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep on the lua binary)"
+                     : "");
         return p->promisc_fd;
+    }
     if (setsockopt(p->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &m, sizeof(m)) < 0) {
         r = -errno;
         snprintf(err, errlen, "%s: promiscuous mode: %s", p->name, strerror(-r));

@@ -114,9 +114,10 @@ static const char *last_words(struct messages *m)
 
 static const char *way_out(int r)
 {
-    return r == -EPERM || r == -EACCES ? " (needs CAP_NET_ADMIN and CAP_BPF: run as root, or setcap "
-                                         "cap_net_raw,cap_net_admin,cap_bpf+ep on the lua binary)"
-                                       : "";
+    return r == -EPERM || r == -EACCES
+               ? " (needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: run as root, or setcap "
+                 "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep on the lua binary)"
+               : "";
 }
 
 static int fail(char *err, size_t errlen, int r, const char *name, const char *what, struct messages *m)
