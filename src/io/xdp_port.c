@@ -263,7 +263,7 @@ static int open_socket(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         .need_wakeup = true,
         .fragments = cfg->fragments != 0,
         .busy_poll = cfg->busy_poll,
-        .retry = was_ours(p, p->queues[i]),
+        .was_ours = was_ours(p, p->queues[i]),
     };
     struct rtap_xsk *xsk = &p->xsks[i];
     char text[256];
