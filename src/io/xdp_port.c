@@ -10,7 +10,7 @@
 #include "netns.h"
 #include "pace.h"
 #include <errno.h>
-#include <linux/if_arp.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,6 +324,20 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
     return 0;
 }
 
+/* AF_XDP has no option for it; it lasts as long as a socket that does. */
+static int be_promiscuous(struct rtap_xdp_port *p, const char *netns, char *err, size_t errlen)
+{
+    struct packet_mreq mr = {.mr_ifindex = p->ifindex, .mr_type = PACKET_MR_PROMISC};
+
+    p->promisc_fd = rtap_device_socket(p->name, netns, SOCK_RAW, err, errlen);
+    if (p->promisc_fd < 0)
+        return p->promisc_fd;
+    if (setsockopt(p->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mr, sizeof(mr)) == 0)
+        return 0;
+    snprintf(err, errlen, "%s: promiscuous mode: %s", p->name, strerror(errno));
+    return -errno;
+}
+
 struct load {
     struct rtap_xdp_port *p;
     char *err;
@@ -361,7 +375,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     p = calloc(1, sizeof(*p));
     if (p) {
         p->refs = 1;
-        p->link_fd = -1;
+        p->link_fd = p->promisc_fd = -1;
     }
     if (!p || copy_text(&p->name, cfg->ifname) < 0 || copy_text(&p->program_file, cfg->program) < 0 ||
         copy_text(&p->map_name, cfg->map) < 0 || copy_text(&p->pass, cfg->pass) < 0 ||
@@ -375,6 +389,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     p->receives = cfg->receives;
     p->sends = cfg->sends;
     p->memory = cfg->memory;
+    p->hardware_time = cfg->hardware_time;
     p->latency = cfg->latency >= 0 ? cfg->latency : DEFAULT_LATENCY;
     p->ring_size = cfg->ring_size ? (uint32_t)cfg->ring_size : DEFAULT_RING;
     p->link_fd = rtap_netns_socket(cfg->netns, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE, err, errlen);
@@ -408,6 +423,8 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     }
     for (unsigned i = 0; r == 0 && i < p->queue_count; i++)
         r = open_socket(p, cfg, i, err, errlen);
+    if (r == 0 && cfg->promisc)
+        r = be_promiscuous(p, cfg->netns, err, errlen);
     if (r == 0 && p->sends)
         r = make_slots(p, err, errlen);
     if (r == 0 && p->receives)
@@ -451,6 +468,8 @@ void rtap_xdp_port_unref(struct rtap_xdp_port *p)
     pool_unref(p->pool);
     if (p->link_fd >= 0)
         close(p->link_fd);
+    if (p->promisc_fd >= 0)
+        close(p->promisc_fd);
     free(p->xsks);
     free(p->queues);
     free(p->free_slots);
