@@ -446,6 +446,9 @@ fail:
 
 void rtap_xdp_close_sockets(struct rtap_xdp_port *p)
 {
+    if (p->promisc_fd >= 0)
+        close(p->promisc_fd);
+    p->promisc_fd = -1;
     for (unsigned i = 0; p->xsks && i < p->queue_count; i++) {
         if (p->xsks[i].fd < 0)
             continue;
@@ -468,8 +471,6 @@ void rtap_xdp_port_unref(struct rtap_xdp_port *p)
     pool_unref(p->pool);
     if (p->link_fd >= 0)
         close(p->link_fd);
-    if (p->promisc_fd >= 0)
-        close(p->promisc_fd);
     free(p->xsks);
     free(p->queues);
     free(p->free_slots);

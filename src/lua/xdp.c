@@ -57,7 +57,8 @@ static const char *const timestamp_names[] = {"software", "hardware", NULL};
 /* clang-format on */
 
 static const struct rtap_option capture_options[] = {COMMON, RECEIVING, {NULL, 0, 0, 0, 0, NULL}};
-static const struct rtap_option sender_options[] = {COMMON, {NULL, 0, 0, 0, 0, NULL}};
+static const struct rtap_option sender_options[] = {
+    COMMON, {"umem", RTAP_OPT_VALUE, O(umem), 0, 0, NULL}, {NULL, 0, 0, 0, 0, NULL}};
 static const struct rtap_option port_options[] = {
     COMMON,
     RECEIVING,
