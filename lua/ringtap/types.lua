@@ -52,6 +52,7 @@ local ringtap = {}
 ---@field snaplen? integer bytes shown of a packet; default (and for 0) 262144
 ---@field latency? number|"normal"|"low" seconds that a packet may wait for others; default 0.001; "low": 0
 ---@field promisc? boolean put the interface into promiscuous mode while it is open; default false
+---@field timestamp? "software"|"hardware" "hardware": the device's own time, where it tells one (`metadata`)
 ---@field direction? "both"|"in" the same: XDP sees what comes in
 ---@field filter? string|ringtap.filter|fun(pkt: ringtap.packet): boolean what it rejects goes to the host; a function
 --- rejects what was taken already

@@ -10,7 +10,6 @@
 #include "netns.h"
 #include "pace.h"
 #include <errno.h>
-#include <linux/if_arp.h>
 #include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <stdio.h>
@@ -264,7 +263,7 @@ static int open_socket(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         .need_wakeup = true,
         .fragments = cfg->fragments != 0,
         .busy_poll = cfg->busy_poll,
-        .retry = was_ours(p, p->queues[i]),
+        .was_ours = was_ours(p, p->queues[i]),
     };
     struct rtap_xsk *xsk = &p->xsks[i];
     char text[256];
@@ -325,27 +324,18 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
     return 0;
 }
 
-/* As long as a packet socket asks for it the device hands over frames for other hosts, too; it receives nothing. */
-static int be_promiscuous(struct rtap_xdp_port *p, const struct rtap_xdp_port_config *cfg, char *err, size_t errlen)
+/* AF_XDP has no option for it; it lasts as long as a socket that does. */
+static int be_promiscuous(struct rtap_xdp_port *p, const char *netns, char *err, size_t errlen)
 {
-    const struct packet_mreq m = {.mr_ifindex = p->ifindex, .mr_type = PACKET_MR_PROMISC};
-    char text[256];
-    int r = 0;
+    struct packet_mreq mr = {.mr_ifindex = p->ifindex, .mr_type = PACKET_MR_PROMISC};
 
-    p->promisc_fd = rtap_netns_socket(cfg->netns, AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0, text, sizeof(text));
-    if (p->promisc_fd < 0) {
-        snprintf(err, errlen, "%s: promiscuous mode: %s%s", p->name, text,
-                 p->promisc_fd == -EPERM
-                     ? " (needs CAP_NET_RAW: run as root, or setcap "
-                       "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep on the lua binary)"
-                     : "");
+    p->promisc_fd = rtap_device_socket(p->name, netns, SOCK_RAW, err, errlen);
+    if (p->promisc_fd < 0)
         return p->promisc_fd;
-    }
-    if (setsockopt(p->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &m, sizeof(m)) < 0) {
-        r = -errno;
-        snprintf(err, errlen, "%s: promiscuous mode: %s", p->name, strerror(-r));
-    }
-    return r;
+    if (setsockopt(p->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mr, sizeof(mr)) == 0)
+        return 0;
+    snprintf(err, errlen, "%s: promiscuous mode: %s", p->name, strerror(errno));
+    return -errno;
 }
 
 struct load {
@@ -399,6 +389,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     p->receives = cfg->receives;
     p->sends = cfg->sends;
     p->memory = cfg->memory;
+    p->hardware_time = cfg->hardware_time;
     p->latency = cfg->latency >= 0 ? cfg->latency : DEFAULT_LATENCY;
     p->ring_size = cfg->ring_size ? (uint32_t)cfg->ring_size : DEFAULT_RING;
     p->link_fd = rtap_netns_socket(cfg->netns, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE, err, errlen);
@@ -407,8 +398,6 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
         goto fail;
     getsockopt(p->link_fd, SOL_SOCKET, SO_NETNS_COOKIE, &p->netns, &len);
     r = find_queues(p, cfg, err, errlen);
-    if (r == 0 && cfg->promisc)
-        r = be_promiscuous(p, cfg, err, errlen);
     if (r == 0)
         r = take_pool(p, cfg, err, errlen);
     if (r < 0)
@@ -434,6 +423,8 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     }
     for (unsigned i = 0; r == 0 && i < p->queue_count; i++)
         r = open_socket(p, cfg, i, err, errlen);
+    if (r == 0 && cfg->promisc)
+        r = be_promiscuous(p, cfg->netns, err, errlen);
     if (r == 0 && p->sends)
         r = make_slots(p, err, errlen);
     if (r == 0 && p->receives)

@@ -35,7 +35,7 @@ struct rtap_xdp_port {
     unsigned refs;
     char *name;
     int ifindex, link_fd; /* link_fd: NETLINK_ROUTE in its namespace */
-    int promisc_fd;       /* -1, or what keeps the device in promiscuous mode */
+    int promisc_fd;       /* a socket that keeps it promiscuous; -1: none */
     uint64_t netns;       /* cookie */
     uint32_t mtu;
     uint8_t address[6];
@@ -54,7 +54,7 @@ struct rtap_xdp_port {
     uint32_t *free_slots, free_count; /* a stack */
     uint8_t *slot_left;               /* of each slot: descriptors not completed */
     uint64_t completed;               /* descriptors */
-    bool receives, sends, virtual;
+    bool receives, sends, virtual, hardware_time;
     unsigned ends;  /* source and sink that are open */
     bool receiving; /* its program catches frames */
 };

@@ -122,6 +122,34 @@ static uint32_t account(struct xdp_sink *t, bool lost, struct queued *last)
     return n;
 }
 
+static void free_queued(struct xdp_sink *t, struct queued *q)
+{
+    if (q->slot != NO_SLOT) {
+        t->port->slot_left[q->slot] = 0;
+        t->port->free_slots[t->port->free_count++] = q->slot;
+    } else if (q->frame != NO_SLOT) {
+        rtap_xdp_give_back(t->port->pool, q->frame, RTAP_FRAME_SENDING);
+    }
+    t->submitted -= q->descs;
+    q->slot = q->frame = NO_SLOT;
+}
+
+/* Nothing that is queued will be sent: its memory is free again. */
+static void free_all(struct xdp_sink *t)
+{
+    for (uint32_t i = t->tail; i != t->xsk->tx.produced;) {
+        struct queued *q = queued_at(t, i);
+
+        for (uint32_t n = 0; n < q->descs; n++)
+            *desc_at(t, i + n) = (struct xdp_desc){.addr = UINT64_MAX}; /* the kernel passes over it */
+        i += q->descs;
+        if (q->slot != NO_SLOT || q->frame != NO_SLOT)
+            free_queued(t, q);
+    }
+    t->frames = 0;
+    rtap_xdp_publish(t->port);
+}
+
 static int link_is_gone(struct xdp_sink *t)
 {
     struct queued last;
@@ -129,7 +157,7 @@ static int link_is_gone(struct xdp_sink *t)
     t->gone = true;
     account(t, false, &last);
     refuse(t, RTAP_DEVICE_GONE, 0, t->frames);
-    t->frames = 0;
+    free_all(t);
     t->tail = t->xsk->tx.produced;
     return rtap_sink_fail(&t->sink, -ENXIO, "%s: No such device (it was deleted or moved to another namespace)",
                           t->sink.name);
@@ -432,18 +460,6 @@ static int sink_wait(struct rtap_sink *k, int64_t timeout)
     return p[0].revents ? -EINTR : 1;
 }
 
-static void free_queued(struct xdp_sink *t, struct queued *q)
-{
-    if (q->slot != NO_SLOT) {
-        t->port->slot_left[q->slot] = 0;
-        t->port->free_slots[t->port->free_count++] = q->slot;
-    } else if (q->frame != NO_SLOT) {
-        rtap_xdp_give_back(t->port->pool, q->frame, RTAP_FRAME_SENDING);
-    }
-    t->submitted -= q->descs;
-    q->slot = q->frame = NO_SLOT;
-}
-
 static void sink_drop(struct rtap_sink *k, enum rtap_cause why, uint64_t more)
 {
     struct xdp_sink *t = sink_of(k);
@@ -451,16 +467,7 @@ static void sink_drop(struct rtap_sink *k, enum rtap_cause why, uint64_t more)
 
     account(t, false, &last);
     refuse(t, why, 0, t->frames + more);
-    for (uint32_t i = t->tail; t->frames > 0 && i != t->xsk->tx.produced;) {
-        struct queued *q = queued_at(t, i);
-
-        for (uint32_t n = 0; n < q->descs; n++)
-            *desc_at(t, i + n) = (struct xdp_desc){.addr = UINT64_MAX}; /* the kernel passes over it */
-        i += q->descs;
-        free_queued(t, q);
-    }
-    t->frames = 0;
-    rtap_xdp_publish(t->port);
+    free_all(t);
 }
 
 static uint64_t sink_pending(struct rtap_sink *k)

@@ -277,7 +277,7 @@ static int xdp_next(struct rtap_source *s, struct rtap_pkt *pkt)
 
         stamp->magic = 0;
         pkt->time = (int64_t)stamp->time - x->tai_offset;
-        if (stamp->hardware) {
+        if (stamp->hardware && x->port->hardware_time) {
             pkt->time = (int64_t)stamp->hardware;
             pkt->status = RTAP_PKT_INTERFACE | RTAP_PKT_TS_HARDWARE;
             x->hardware_time++;

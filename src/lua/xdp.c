@@ -16,6 +16,7 @@ struct xdp_options {
     int64_t snaplen;
     int backend, direction;
     int filter, queues, latency, copy, mode, fragments, metadata, pass, umem;
+    int timestamp;
 };
 
 #define O(field) offsetof(struct xdp_options, field)
@@ -23,31 +24,37 @@ struct xdp_options {
 static const char *const backend_names[] = {"packet", "xdp", NULL};
 static const char *const mode_names[] = {"auto", "native", "generic", NULL}; /* enum rtap_xdp_mode */
 static const char *const direction_names[] = {"both", "in", NULL};
+static const char *const timestamp_names[] = {"software", "hardware", NULL};
 
-#define COMMON                                                                                                       \
-    {"backend", RTAP_OPT_ENUM, O(backend), 0, 0, backend_names}, {"netns", RTAP_OPT_STRING, O(c.netns), 0, 0, NULL}, \
-        {"copy", RTAP_OPT_VALUE, O(copy), 0, 0, NULL}, {"fragments", RTAP_OPT_VALUE, O(fragments), 0, 0, NULL},      \
-        {"queues", RTAP_OPT_VALUE, O(queues), 0, 0, NULL},                                                           \
-        {"ring_size", RTAP_OPT_INT, O(c.ring_size), 1, 1 << 16, NULL},                                               \
-        {"frame_size", RTAP_OPT_INT, O(c.frame_size), 1, 1 << 16, NULL},                                             \
-        {"frame_count", RTAP_OPT_INT, O(c.frame_count), 1, MOST_FRAMES, NULL},                                       \
-        {"headroom", RTAP_OPT_INT, O(c.headroom), 0, 1 << 16, NULL},                                                 \
-        {"unaligned", RTAP_OPT_BOOL, O(c.unaligned), 0, 0, NULL},                                                    \
-        {"huge_pages", RTAP_OPT_BOOL, O(c.huge_pages), 0, 0, NULL},                                                  \
-    {                                                                                                                \
-        "busy_poll", RTAP_OPT_SECONDS, O(c.busy_poll), 0, 1000000000, NULL                                           \
-    }
+/* clang-format off */
+#define COMMON \
+    {"backend", RTAP_OPT_ENUM, O(backend), 0, 0, backend_names}, \
+    {"netns", RTAP_OPT_STRING, O(c.netns), 0, 0, NULL}, \
+    {"copy", RTAP_OPT_VALUE, O(copy), 0, 0, NULL}, \
+    {"fragments", RTAP_OPT_VALUE, O(fragments), 0, 0, NULL}, \
+    {"queues", RTAP_OPT_VALUE, O(queues), 0, 0, NULL}, \
+    {"ring_size", RTAP_OPT_INT, O(c.ring_size), 1, 1 << 16, NULL}, \
+    {"frame_size", RTAP_OPT_INT, O(c.frame_size), 1, 1 << 16, NULL}, \
+    {"frame_count", RTAP_OPT_INT, O(c.frame_count), 1, MOST_FRAMES, NULL}, \
+    {"headroom", RTAP_OPT_INT, O(c.headroom), 0, 1 << 16, NULL}, \
+    {"unaligned", RTAP_OPT_BOOL, O(c.unaligned), 0, 0, NULL}, \
+    {"huge_pages", RTAP_OPT_BOOL, O(c.huge_pages), 0, 0, NULL}, \
+    {"busy_poll", RTAP_OPT_SECONDS, O(c.busy_poll), 0, 1000000000, NULL}
 
-#define RECEIVING                                                                                                     \
-    {"mode", RTAP_OPT_ENUM, O(mode), 0, 0, mode_names}, {"snaplen", RTAP_OPT_INT, O(snaplen), 0, INT32_MAX, NULL},    \
-        {"latency", RTAP_OPT_VALUE, O(latency), 0, 0, NULL}, {"metadata", RTAP_OPT_VALUE, O(metadata), 0, 0, NULL},   \
-        {"replace", RTAP_OPT_BOOL, O(c.replace), 0, 0, NULL}, {"program", RTAP_OPT_STRING, O(c.program), 0, 0, NULL}, \
-        {"map", RTAP_OPT_STRING, O(c.map), 0, 0, NULL}, {"pass", RTAP_OPT_STRING, O(c.pass), 0, 0, NULL},             \
-        {"direction", RTAP_OPT_ENUM, O(direction), 0, 0, direction_names},                                            \
-        {"promisc", RTAP_OPT_BOOL, O(c.promisc), 0, 0, NULL},                                                         \
-    {                                                                                                                 \
-        "filter", RTAP_OPT_VALUE, O(filter), 0, 0, NULL                                                               \
-    }
+#define RECEIVING \
+    {"mode", RTAP_OPT_ENUM, O(mode), 0, 0, mode_names}, \
+    {"snaplen", RTAP_OPT_INT, O(snaplen), 0, INT32_MAX, NULL}, \
+    {"latency", RTAP_OPT_VALUE, O(latency), 0, 0, NULL}, \
+    {"metadata", RTAP_OPT_VALUE, O(metadata), 0, 0, NULL}, \
+    {"replace", RTAP_OPT_BOOL, O(c.replace), 0, 0, NULL}, \
+    {"program", RTAP_OPT_STRING, O(c.program), 0, 0, NULL}, \
+    {"map", RTAP_OPT_STRING, O(c.map), 0, 0, NULL}, \
+    {"pass", RTAP_OPT_STRING, O(c.pass), 0, 0, NULL}, \
+    {"promisc", RTAP_OPT_BOOL, O(c.promisc), 0, 0, NULL}, \
+    {"timestamp", RTAP_OPT_ENUM, O(timestamp), 0, 0, timestamp_names}, \
+    {"direction", RTAP_OPT_ENUM, O(direction), 0, 0, direction_names}, \
+    {"filter", RTAP_OPT_VALUE, O(filter), 0, 0, NULL}
+/* clang-format on */
 
 static const struct rtap_option capture_options[] = {COMMON, RECEIVING, {NULL, 0, 0, 0, 0, NULL}};
 static const struct rtap_option sender_options[] = {
@@ -182,6 +189,7 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
     lua_settop(L, 2);
     rtap_lua_options(L, 2, what, options, o);
     c->mode = o->mode;
+    c->hardware_time = o->timestamp == 1;
     c->copy = tristate(L, what, "copy", o->copy);
     c->fragments = tristate(L, what, "fragments", o->fragments);
     c->metadata = tristate(L, what, "metadata", o->metadata);
