@@ -327,7 +327,8 @@ end
 
 --- Send a packet, a list, a builder or bytes: once, or with options as sink:blast has them, in a loop.
 ---@param packets any
----@param options? string|ringtap.blast_options|{iface?: string, netns?: string, backend?: string} a string is an interface; default: -i's
+---@param options? string|ringtap.blast_options|{iface?: string, netns?: string, backend?: string} a string is an
+--- interface; default: -i's
 ---@return ringtap.view|ringtap.report sent
 function repl.send(packets, options)
     local o = {}
