@@ -7,8 +7,8 @@ source = {
 description = {
     summary = "Packet capture, sending, filtering and capture files for Lua, over zero-copy buffers",
     detailed = [[
-AF_PACKET rings (TPACKET_V3), AF_XDP sockets and capture files (pcap, pcapng), driven by Lua scripts. The C core moves the
-bytes and never copies a packet that nobody asked to keep.]],
+AF_PACKET rings (TPACKET_V3), AF_XDP sockets and capture files (pcap, pcapng), driven by Lua scripts. The C core moves
+the bytes and never copies a packet that nobody asked to keep.]],
     license = "MIT",
     labels = { "network", "packet", "pcap", "xdp", "linux" },
 }

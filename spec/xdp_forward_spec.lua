@@ -175,5 +175,28 @@ describe("forwarding between two ports on one UMEM #root", function()
         assert.matches("port_count=2", message)
         a:close()
         assert.error_matches(function() ringtap.port("veth_b", { netns = ns.b, umem = a }) end, "closed port")
+        assert.error_matches(function() ringtap.port("veth_b", { netns = ns.b, umem = 5 }) end,
+            "'umem' must be a port, not number")
+    end)
+
+    root_it("a sender on a port's UMEM passes its packets on", function()
+        local ns, closing = support.three(false)
+        local _ <close> = closing
+        local a = assert(ringtap.port("m0", { netns = ns.m, filter = "udp", port_count = 2 }))
+        local tx = assert(ringtap.sender("m1", { netns = ns.m, backend = "xdp", umem = a }))
+        local arrived <close> = live.capture(ns, "b", { filter = "udp" })
+        live.blast(ns, { count = 500, rate = 20000 })
+        assert.equal(500, (assert(ringtap.forward(a.rx, tx, nil, { idle = 0.2 }))))
+        assert(tx:drain(1))
+        local n = 0
+        for pkt in arrived:packets { count = 500, idle = 1 } do
+            n = n + 1
+            assert.equal(n, live.number_of(pkt))
+        end
+        assert.equal(500, n)
+        a:close()
+        assert(tx:send(live.frame({}, 0x0800, live.ipv4 { payload = "late" }))) -- it has the UMEM, too
+        assert.matches("late$", assert(arrived:next(1)):bytes())
+        tx:close()
     end)
 end)

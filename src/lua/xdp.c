@@ -210,8 +210,10 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
     if (o->snaplen == 0)
         o->snaplen = 262144;
     if (o->umem) {
-        struct rtap_lua_port *other = rtap_lua_check(L, o->umem, S->mt_port, "port");
+        struct rtap_lua_port *other = rtap_lua_test(L, o->umem, S->mt_port);
 
+        if (!other)
+            luaL_error(L, "%s: option 'umem' must be a port, not %s", what, luaL_typename(L, o->umem));
         if (!other->port)
             luaL_error(L, "%s: option 'umem': a closed port", what);
         c->share = other->port;
