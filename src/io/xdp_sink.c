@@ -23,6 +23,7 @@
 
 #define KICK_AT 64              /* frames that are committed before the kernel is called */
 #define LINK_PAUSE 5000000      /* ns between looks at a link that is down */
+#define LOOK_EVERY 50000000     /* ns between looks at one that is up: nothing else tells of a lower MTU */
 #define FIRST_BACKOFF 50000     /* ns */
 #define LONGEST_BACKOFF 1000000 /* ns */
 #define CLOSING_TIME 200000000  /* ns that close() gives what is queued */
@@ -46,6 +47,7 @@ struct xdp_sink {
     struct rtap_sink_stats st;
     bool running, gone;
     int64_t backoff;
+    int64_t next_look;
 };
 
 static struct xdp_sink *sink_of(struct rtap_sink *k)
@@ -149,6 +151,7 @@ static int check_link(struct xdp_sink *t)
     if (!(n.flags & IFF_LOWER_UP))
         return blocked(t, RTAP_NO_CARRIER);
     t->running = true;
+    t->next_look = rtap_pace_now() + LOOK_EVERY;
     return 0;
 }
 
@@ -192,6 +195,8 @@ static int sink_kick(struct rtap_sink *k)
     rtap_xsk_publish(r);
     t->waiting = 0;
     rtap_xdp_complete(t->port);
+    if (t->running && t->tail != r->produced && rtap_pace_now() >= t->next_look)
+        t->running = false;
     while (t->tail != r->produced) {
         int err = 0, e;
         uint32_t n;
