@@ -4,7 +4,8 @@
  *
  * In copy mode the kernel takes descriptors during a call only, in order, and the consumer index tells how far it came.
  * EBUSY says that the last one it took is lost, everything before it was sent: so each frame's fate is known. A
- * descriptor that was published can't be taken back, but made invalid, and then the kernel passes over it.
+ * descriptor that was published can't be taken back, but made invalid: then the kernel passes over it, one in each call
+ * (since Linux 6.6). Some kernels report it as completed, others don't.
  */
 #include "xdp_port.h"
 
@@ -105,9 +106,11 @@ static uint32_t account(struct xdp_sink *t, bool lost, struct queued *last)
     uint32_t n = 0;
 
     r->consumed = __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
-    while ((int32_t)(r->consumed - t->tail) > 0) {
+    while (t->tail != r->produced) {
         struct queued *q = queued_at(t, t->tail);
 
+        if (r->consumed - t->tail < q->descs) /* of a long frame it may have taken a part */
+            break;
         t->tail += q->descs;
         if (q->slot == NO_SLOT && q->frame == NO_SLOT)
             continue;
@@ -198,8 +201,8 @@ static int sink_kick(struct rtap_sink *k)
     if (t->running && t->tail != r->produced && rtap_pace_now() >= t->next_look)
         t->running = false;
     while (t->tail != r->produced) {
+        uint32_t n, from = r->consumed;
         int err = 0, e;
-        uint32_t n;
 
         e = t->running ? 0 : check_link(t);
         if (e < 0)
@@ -212,7 +215,7 @@ static int sink_kick(struct rtap_sink *k)
         switch (err) {
         case 0:
         case EAGAIN: /* it takes so many in one call, or there was no room for completions */
-            if (n == 0 && t->tail != r->produced) {
+            if (r->consumed == from && t->tail != r->produced) {
                 rtap_xdp_complete(t->port);
                 return blocked(t, RTAP_FULL);
             }
@@ -437,15 +440,17 @@ static int sink_wait(struct rtap_sink *k, int64_t timeout)
     return p[0].revents ? -EINTR : 1;
 }
 
-static void free_queued(struct xdp_sink *t, struct queued *q)
+/* taken: descriptors of it that the kernel has taken already, and will complete when it sees that the rest is invalid. */
+static void free_queued(struct xdp_sink *t, struct queued *q, uint32_t taken)
 {
     if (q->slot != NO_SLOT) {
-        t->port->slot_left[q->slot] = 0;
-        t->port->free_slots[t->port->free_count++] = q->slot;
-    } else if (q->frame != NO_SLOT) {
+        t->port->slot_left[q->slot] = (uint8_t)taken;
+        if (taken == 0)
+            t->port->free_slots[t->port->free_count++] = q->slot;
+    } else {
         rtap_xdp_give_back(t->port->pool, q->frame, RTAP_FRAME_SENDING);
     }
-    t->submitted -= q->descs;
+    t->submitted -= q->descs - taken;
     q->slot = q->frame = NO_SLOT;
 }
 
@@ -458,11 +463,13 @@ static void sink_drop(struct rtap_sink *k, enum rtap_cause why, uint64_t more)
     refuse(t, why, 0, t->frames + more);
     for (uint32_t i = t->tail; t->frames > 0 && i != t->xsk->tx.produced;) {
         struct queued *q = queued_at(t, i);
+        uint32_t taken = i == t->tail ? t->xsk->tx.consumed - i : 0;
 
-        for (uint32_t n = 0; n < q->descs; n++)
-            *desc_at(t, i + n) = (struct xdp_desc){.addr = UINT64_MAX}; /* the kernel passes over it */
+        for (uint32_t n = taken; n < q->descs; n++)
+            *desc_at(t, i + n) = (struct xdp_desc){.addr = RTAP_XDP_NOWHERE};
         i += q->descs;
-        free_queued(t, q);
+        if (q->slot != NO_SLOT || q->frame != NO_SLOT)
+            free_queued(t, q, taken);
     }
     t->frames = 0;
     rtap_xdp_publish(t->port);
