@@ -72,7 +72,7 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
     struct rtap_xsk_ring *r = &x->completion;
     struct rtap_xdp_pool *pool = p->pool;
     bool others = false;
-    uint32_t n;
+    uint32_t n, dropped = 0;
 
     if (x->fd < 0)
         return;
@@ -81,6 +81,10 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
         uint64_t addr = ((uint64_t *)r->entries)[(r->consumed + i) & r->mask];
         uint32_t frame = rtap_umem_frame(&pool->umem, addr);
 
+        if (addr == RTAP_XDP_NOWHERE) {
+            dropped++;
+            continue;
+        }
         if (frame >= p->send_first && frame < p->send_first + p->send_slots * p->slot_frames) {
             uint32_t slot = (frame - p->send_first) / p->slot_frames;
 
@@ -91,7 +95,7 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
             others = true;
         }
     }
-    p->completed += n;
+    p->completed += n - dropped;
     rtap_xsk_taken(r, n);
     if (others)
         rtap_xdp_publish(p);
@@ -319,6 +323,11 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
     if (p->send_slots == 0) {
         snprintf(err, errlen, "%s: frame_count = %u: not enough for one frame of %u bytes", p->name, pool->run,
                  longest);
+        return -EINVAL;
+    }
+    if (p->slot_frames > p->xsks[0].tx.size) {
+        snprintf(err, errlen, "%s: ring_size = %u: a frame of %u bytes takes %u descriptors, of %u bytes each", p->name,
+                 p->xsks[0].tx.size, longest, p->slot_frames, pool->umem.frame_size);
         return -EINVAL;
     }
     return 0;

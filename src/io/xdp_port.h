@@ -8,6 +8,7 @@
 #include <net/if.h>
 
 #define RTAP_XDP_MOST_PORTS 16
+#define RTAP_XDP_NOWHERE UINT64_MAX /* the address of a descriptor that is not to be sent any more */
 
 enum rtap_frame_place {
     RTAP_FRAME_FREE,     /* with the kernel, or in the list of frames to send from */

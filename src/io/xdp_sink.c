@@ -4,7 +4,8 @@
  *
  * In copy mode the kernel takes descriptors during a call only, in order, and the consumer index tells how far it came.
  * EBUSY says that the last one it took is lost, everything before it was sent: so each frame's fate is known. A
- * descriptor that was published can't be taken back, but made invalid, and then the kernel passes over it.
+ * descriptor that was published can't be taken back, but made invalid: then the kernel passes over it, one in each call
+ * (since Linux 6.6). Some kernels report it as completed, others don't.
  */
 #include "xdp_port.h"
 
@@ -23,6 +24,7 @@
 
 #define KICK_AT 64              /* frames that are committed before the kernel is called */
 #define LINK_PAUSE 5000000      /* ns between looks at a link that is down */
+#define LOOK_EVERY 50000000     /* ns between looks at one that is up: nothing else tells of a lower MTU */
 #define FIRST_BACKOFF 50000     /* ns */
 #define LONGEST_BACKOFF 1000000 /* ns */
 #define CLOSING_TIME 200000000  /* ns that close() gives what is queued */
@@ -46,6 +48,7 @@ struct xdp_sink {
     struct rtap_sink_stats st;
     bool running, gone;
     int64_t backoff;
+    int64_t next_look;
 };
 
 static struct xdp_sink *sink_of(struct rtap_sink *k)
@@ -103,9 +106,11 @@ static uint32_t account(struct xdp_sink *t, bool lost, struct queued *last)
     uint32_t n = 0;
 
     r->consumed = __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
-    while ((int32_t)(r->consumed - t->tail) > 0) {
+    while (t->tail != r->produced) {
         struct queued *q = queued_at(t, t->tail);
 
+        if (r->consumed - t->tail < q->descs) /* of a long frame it may have taken a part */
+            break;
         t->tail += q->descs;
         if (q->slot == NO_SLOT && q->frame == NO_SLOT)
             continue;
@@ -122,15 +127,18 @@ static uint32_t account(struct xdp_sink *t, bool lost, struct queued *last)
     return n;
 }
 
-static void free_queued(struct xdp_sink *t, struct queued *q)
+/* taken: descriptors of it that the kernel has taken already, and will complete when it sees that the rest is invalid.
+ */
+static void free_queued(struct xdp_sink *t, struct queued *q, uint32_t taken)
 {
     if (q->slot != NO_SLOT) {
-        t->port->slot_left[q->slot] = 0;
-        t->port->free_slots[t->port->free_count++] = q->slot;
-    } else if (q->frame != NO_SLOT) {
+        t->port->slot_left[q->slot] = (uint8_t)taken;
+        if (taken == 0)
+            t->port->free_slots[t->port->free_count++] = q->slot;
+    } else {
         rtap_xdp_give_back(t->port->pool, q->frame, RTAP_FRAME_SENDING);
     }
-    t->submitted -= q->descs;
+    t->submitted -= q->descs - taken;
     q->slot = q->frame = NO_SLOT;
 }
 
@@ -139,12 +147,13 @@ static void free_all(struct xdp_sink *t)
 {
     for (uint32_t i = t->tail; i != t->xsk->tx.produced;) {
         struct queued *q = queued_at(t, i);
+        uint32_t taken = i == t->tail ? t->xsk->tx.consumed - i : 0;
 
-        for (uint32_t n = 0; n < q->descs; n++)
-            *desc_at(t, i + n) = (struct xdp_desc){.addr = UINT64_MAX}; /* the kernel passes over it */
+        for (uint32_t n = taken; n < q->descs; n++)
+            *desc_at(t, i + n) = (struct xdp_desc){.addr = RTAP_XDP_NOWHERE}; /* the kernel passes over it */
         i += q->descs;
         if (q->slot != NO_SLOT || q->frame != NO_SLOT)
-            free_queued(t, q);
+            free_queued(t, q, taken);
     }
     t->frames = 0;
     rtap_xdp_publish(t->port);
@@ -177,6 +186,7 @@ static int check_link(struct xdp_sink *t)
     if (!(n.flags & IFF_LOWER_UP))
         return blocked(t, RTAP_NO_CARRIER);
     t->running = true;
+    t->next_look = rtap_pace_now() + LOOK_EVERY;
     return 0;
 }
 
@@ -220,9 +230,11 @@ static int sink_kick(struct rtap_sink *k)
     rtap_xsk_publish(r);
     t->waiting = 0;
     rtap_xdp_complete(t->port);
+    if (t->running && t->tail != r->produced && rtap_pace_now() >= t->next_look)
+        t->running = false;
     while (t->tail != r->produced) {
+        uint32_t n, from = r->consumed;
         int err = 0, e;
-        uint32_t n;
 
         e = t->running ? 0 : check_link(t);
         if (e < 0)
@@ -235,7 +247,7 @@ static int sink_kick(struct rtap_sink *k)
         switch (err) {
         case 0:
         case EAGAIN: /* it takes so many in one call, or there was no room for completions */
-            if (n == 0 && t->tail != r->produced) {
+            if (r->consumed == from && t->tail != r->produced) {
                 rtap_xdp_complete(t->port);
                 return blocked(t, RTAP_FULL);
             }
