@@ -210,6 +210,13 @@ function live.cpu_time(pid)
     return (utime + stime) / 100
 end
 
+--- Descriptors that this process has open.
+---@return integer
+function live.descriptors()
+    local pid = support.read_file("/proc/self/stat"):match("%d+")
+    return assert(tonumber((support.must("ls /proc/" .. pid .. "/fd | wc -l"))))
+end
+
 --- The number that udp_blast put at the head of a datagram.
 function live.number_of(pkt)
     return (pkt:unpack(">I4", live.payload))

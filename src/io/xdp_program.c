@@ -365,6 +365,8 @@ static int tell_refused(struct rtap_xdp_program *p, const struct rtap_xdp_config
                    : "; a smaller MTU of the interface, of a veth's peer, fragments=true or mode=\"generic\" helps";
     else if (r == -EOPNOTSUPP && mode == RTAP_XDP_NATIVE)
         help = "; its driver has no native XDP: mode=\"generic\" helps";
+    else if (r == -EOPNOTSUPP && cfg->metadata > 0)
+        help = "; metadata=true is for native mode";
     snprintf(err, errlen, "%s: attaching the XDP program in %s mode: %s%s%s%s%s", cfg->ifname, mode_name(mode),
              strerror(-r), why ? " (" : "", why ? why : "", why ? ")" : "", r == -EPERM ? way_out(r) : help);
     return r;
