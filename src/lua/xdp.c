@@ -214,9 +214,10 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
 
         if (!other)
             luaL_error(L, "%s: option 'umem' must be a port, not %s", what, luaL_typename(L, o->umem));
-        if (!other->port)
+        else if (!other->port)
             luaL_error(L, "%s: option 'umem': a closed port", what);
-        c->share = other->port;
+        else
+            c->share = other->port;
     }
 }
 
