@@ -235,8 +235,10 @@ static int take_pool(struct rtap_xdp_port *p, const struct rtap_xdp_port_config 
 
         if (pool->runs_used + runs_needed(p) > pool->run_count || pool->umem.fd < 0) {
             snprintf(err, errlen,
-                     "%s: the UMEM of %s has no frames left for another port: open that one with port_count=2", p->name,
-                     cfg->share->name);
+                     "%s: the UMEM of %s has no frames left for another port: open that one with port_count=2 (or "
+                     "more, when "
+                     "this one has more queues)",
+                     p->name, cfg->share->name);
             return -ENOSPC;
         }
         pool->refs++;

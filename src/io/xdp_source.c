@@ -396,7 +396,8 @@ static int xdp_fd(struct rtap_source *s)
 static int combine(struct xdp_source *x, struct rtap_filter *f, struct rtap_filter **out)
 {
     const char *pass = x->port->pass;
-    char *expr;
+    struct rtap_filter *alone = NULL;
+    char *expr, text[256];
     int r;
 
     *out = NULL;
@@ -410,6 +411,9 @@ static int combine(struct xdp_source *x, struct rtap_filter *f, struct rtap_filt
         return rtap_source_fail(&x->source, -ENOMEM, "%s: %s", x->source.name, strerror(ENOMEM));
     r = rtap_filter_new(out, expr, RTAP_LINKTYPE_ETHERNET, true, x->source.error, sizeof(x->source.error));
     free(expr);
+    if (r < 0 && rtap_filter_new(&alone, pass, RTAP_LINKTYPE_ETHERNET, true, text, sizeof(text)) < 0)
+        rtap_source_fail(&x->source, r, "%s: pass: %s", x->source.name, text);
+    rtap_filter_unref(alone);
     return r;
 }
 
