@@ -290,10 +290,10 @@ static int sink_reserve(struct rtap_sink *k, uint32_t size, uint8_t **data)
                        slot_size(t));
         return refuse(t, RTAP_TOO_LONG, -EMSGSIZE, 1);
     }
+    r = make_room(t, p->slot_frames); /* also for a slot that a refused frame left: its room may be taken */
+    if (r < 0)
+        return r;
     if (t->slot == NO_SLOT) {
-        r = make_room(t, p->slot_frames);
-        if (r < 0)
-            return r;
         if (p->free_count == 0)
             rtap_xdp_complete(p);
         if (p->free_count == 0) {

@@ -345,6 +345,7 @@ static int xdp_wait(struct rtap_source *s, int64_t timeout)
 
     if (is_ready(x) || x->ended)
         return 1;
+    rtap_xdp_flush(x->port->pool); /* frames that were passed on come back here: no other packet may come before */
     if (timeout == 0 && !x->draining)
         return 0;
     now = rtap_pace_now();
