@@ -569,6 +569,7 @@ static const struct rtap_sink_ops xdp_sink_ops = {
 int rtap_xdp_sink_new(struct rtap_sink **out, struct rtap_xdp_port *p, char *err, size_t errlen)
 {
     struct xdp_sink *t = calloc(1, sizeof(*t));
+    unsigned place;
 
     *out = NULL;
     if (t) {
@@ -591,11 +592,14 @@ int rtap_xdp_sink_new(struct rtap_sink **out, struct rtap_xdp_port *p, char *err
     t->backoff = FIRST_BACKOFF;
     p->refs++;
     p->ends++;
-    for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++)
-        if (!p->pool->sinks[i]) {
-            p->pool->sinks[i] = &t->sink;
-            break;
-        }
+    for (place = 0; place < RTAP_XDP_MOST_PORTS && p->pool->sinks[place]; place++)
+        ;
+    if (place == RTAP_XDP_MOST_PORTS) { /* nobody would flush it */
+        snprintf(err, errlen, "%s: more than %d ports and senders share a UMEM", p->name, RTAP_XDP_MOST_PORTS);
+        destroy(t);
+        return -ENOSPC;
+    }
+    p->pool->sinks[place] = &t->sink;
     *out = &t->sink;
     return 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "../io/xdp.h"
 
+#include "../packet/gso.h"
 #include "sink.h"
 #include <errno.h>
 #include <stddef.h>
@@ -483,6 +484,8 @@ static int forward_changed(struct rtap_sink *k, const struct rtap_pkt *pkt, cons
     uint8_t *data;
     int r;
 
+    if (pkt->caplen < pkt->len || !rtap_sink_takes(k, pkt->linktype))
+        return rtap_sink_send(k, pkt); /* which refuses it */
     if (len <= pkt->caplen && rtap_xdp_sink_has(k, pkt)) {
         memcpy((uint8_t *)pkt->data, bytes, len);
         return rtap_sink_pass(k, pkt);
@@ -494,6 +497,10 @@ static int forward_changed(struct rtap_sink *k, const struct rtap_pkt *pkt, cons
         return r;
     memcpy(data, pkt->data, pkt->caplen);
     memcpy(data, bytes, len);
+    if (!(pkt->status & RTAP_PKT_VNET))
+        rtap_checksum_finish(&changed, data);
+    else if (pkt->status & RTAP_PKT_CSUM_NOT_READY)
+        rtap_vnet_complete(&changed, data);
     return k->ops->commit(k, &changed);
 }
 
@@ -524,8 +531,8 @@ int rtap_lua_sink_forward(lua_State *L)
     if (u->loops)
         return luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their "
                              "place");
-    if (lua_isnil(L, 3)) {
-        r = rtap_sink_pass(u->sink, pkt);
+    if (lua_isnil(L, 3)) { /* a copy's checksum may have to be finished */
+        r = rtap_xdp_sink_has(u->sink, pkt) ? rtap_sink_pass(u->sink, pkt) : rtap_lua_sink_put(L, S, u, 2, false);
     } else {
         luaL_argcheck(L, lua_type(L, 3) == LUA_TSTRING, 3, "bytes, or a table of fields");
         bytes = lua_tolstring(L, 3, &len);
