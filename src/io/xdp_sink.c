@@ -501,7 +501,7 @@ void rtap_xdp_flush(struct rtap_xdp_pool *pool)
     for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++) {
         struct xdp_sink *t = pool->sinks[i] ? sink_of(pool->sinks[i]) : NULL;
 
-        if (t && t->waiting)
+        if (t && t->frames) /* also those that it could not pass on before: nobody else may try again */
             sink_kick(&t->sink); /* what it can't pass on stays queued, or is counted */
         else if (t)
             rtap_xdp_complete(t->port);
