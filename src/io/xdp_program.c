@@ -372,12 +372,21 @@ static int tell_refused(struct rtap_xdp_program *p, const struct rtap_xdp_config
     return r;
 }
 
-/* Remove what is there, whoever put it there: by its link, or as it was attached without one. */
+static bool has_program(const struct rtap_xdp_attached *list, int n, uint32_t id)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].id == id)
+            return true;
+    return false;
+}
+
+/* Remove what is there, whoever put it there: by its link, or as it was attached without one. A link tells the index of
+ * its interface, not the namespace: in another one the same index is another interface. */
 static void make_room(int ifindex)
 {
     struct rtap_xdp_attached list[3];
     uint32_t id = 0;
-    int n;
+    int n = rtap_xdp_query(ifindex, list);
 
     while (bpf_link_get_next_id(id, &id) == 0) {
         struct bpf_link_info info = {0};
@@ -387,7 +396,7 @@ static void make_room(int ifindex)
         if (fd < 0)
             continue;
         if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0 && info.type == BPF_LINK_TYPE_XDP &&
-            info.xdp.ifindex == (uint32_t)ifindex)
+            info.xdp.ifindex == (uint32_t)ifindex && has_program(list, n, info.prog_id))
             bpf_link_detach(fd);
         close(fd);
     }

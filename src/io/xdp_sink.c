@@ -302,10 +302,10 @@ static int sink_reserve(struct rtap_sink *k, uint32_t size, uint8_t **data)
                        slot_size(t));
         return refuse(t, RTAP_TOO_LONG, -EMSGSIZE, 1);
     }
+    r = make_room(t, p->slot_frames); /* also for a slot that a refused frame left: its room may be taken */
+    if (r < 0)
+        return r;
     if (t->slot == NO_SLOT) {
-        r = make_room(t, p->slot_frames);
-        if (r < 0)
-            return r;
         if (p->free_count == 0)
             rtap_xdp_complete(p);
         if (p->free_count == 0) {
@@ -513,7 +513,7 @@ void rtap_xdp_flush(struct rtap_xdp_pool *pool)
     for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++) {
         struct xdp_sink *t = pool->sinks[i] ? sink_of(pool->sinks[i]) : NULL;
 
-        if (t && t->waiting)
+        if (t && t->frames) /* also those that it could not pass on before: nobody else may try again */
             sink_kick(&t->sink); /* what it can't pass on stays queued, or is counted */
         else if (t)
             rtap_xdp_complete(t->port);
@@ -581,6 +581,7 @@ static const struct rtap_sink_ops xdp_sink_ops = {
 int rtap_xdp_sink_new(struct rtap_sink **out, struct rtap_xdp_port *p, char *err, size_t errlen)
 {
     struct xdp_sink *t = calloc(1, sizeof(*t));
+    unsigned place;
 
     *out = NULL;
     if (t) {
@@ -603,11 +604,14 @@ int rtap_xdp_sink_new(struct rtap_sink **out, struct rtap_xdp_port *p, char *err
     t->backoff = FIRST_BACKOFF;
     p->refs++;
     p->ends++;
-    for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++)
-        if (!p->pool->sinks[i]) {
-            p->pool->sinks[i] = &t->sink;
-            break;
-        }
+    for (place = 0; place < RTAP_XDP_MOST_PORTS && p->pool->sinks[place]; place++)
+        ;
+    if (place == RTAP_XDP_MOST_PORTS) { /* nobody would flush it */
+        snprintf(err, errlen, "%s: more than %d ports and senders share a UMEM", p->name, RTAP_XDP_MOST_PORTS);
+        destroy(t);
+        return -ENOSPC;
+    }
+    p->pool->sinks[place] = &t->sink;
     *out = &t->sink;
     return 0;
 }

@@ -26,6 +26,7 @@
 #define BATCH 64
 #define LOOK_EVERY 200000000 /* ns between looks whether the device is still there */
 #define SETTLE 2000000       /* ns after detaching the program until nothing comes any more */
+#define SENDING_NAP 1000000  /* ns, while poll(2) is not to be called */
 #define NO_FRAME UINT32_MAX
 
 struct batch {
@@ -324,6 +325,16 @@ static int64_t nap_time(struct xdp_source *x, int64_t now)
     return nap;
 }
 
+/* Published frames that the kernel has not taken: in copy mode poll(2), on the socket that they share with what comes,
+ * would send them and not tell which were lost. */
+static bool is_sending(const struct rtap_xdp_port *p)
+{
+    const struct rtap_xsk *xsk = &p->xsks[0];
+
+    return xsk->fd >= 0 && xsk->tx.map && !xsk->zerocopy &&
+           __atomic_load_n(xsk->tx.producer, __ATOMIC_RELAXED) != __atomic_load_n(xsk->tx.consumer, __ATOMIC_ACQUIRE);
+}
+
 static int look_for_device(struct xdp_source *x, int64_t now)
 {
     struct rtap_netif n;
@@ -345,6 +356,7 @@ static int xdp_wait(struct rtap_source *s, int64_t timeout)
 
     if (is_ready(x) || x->ended)
         return 1;
+    rtap_xdp_flush(x->port->pool); /* frames that were passed on come back here: no other packet may come before */
     if (timeout == 0 && !x->draining)
         return 0;
     now = rtap_pace_now();
@@ -370,9 +382,14 @@ static int xdp_wait(struct rtap_source *s, int64_t timeout)
             r = look_for_device(x, now);
             if (r < 0)
                 return r;
-            if (until - now > LOOK_EVERY)
-                until = now + LOOK_EVERY;
-            r = rtap_source_poll(s, x->epoll, until - now, NULL);
+            if (is_sending(x->port)) {
+                until = until - now > SENDING_NAP ? now + SENDING_NAP : until;
+                r = rtap_source_poll(s, -1, until - now, NULL);
+                rtap_xdp_flush(x->port->pool);
+            } else {
+                until = until - now > LOOK_EVERY ? now + LOOK_EVERY : until;
+                r = rtap_source_poll(s, x->epoll, until - now, NULL);
+            }
         }
         if (r < 0)
             return r;

@@ -4,6 +4,7 @@
  */
 #include "../io/xdp.h"
 
+#include "../packet/gso.h"
 #include "sink.h"
 #include <errno.h>
 #include <stddef.h>
@@ -271,6 +272,21 @@ int rtap_lua_sender_xdp(lua_State *L, struct rtap_lua *S)
 
 /* ------------------------------------------------------------------ ports */
 
+/* A port that could not be opened as a whole. */
+static void give_up(struct rtap_lua_port *u, struct rtap_lua_source *rx, struct rtap_lua_sink *tx)
+{
+    char err[512];
+
+    if (rx->source)
+        rtap_source_close(rx->source);
+    rx->source = NULL;
+    if (tx->sink)
+        tx->sink->ops->close(tx->sink, err, sizeof(err));
+    tx->sink = NULL;
+    rtap_xdp_port_unref(u->port);
+    u->port = NULL;
+}
+
 /* ringtap.port(ifname [, options]): port, or nil, message, errno */
 static int port(lua_State *L)
 {
@@ -300,12 +316,16 @@ static int port(lua_State *L)
         r = rtap_xdp_sink_new(&tx->sink, u->port, err, sizeof(err));
     if (r == 0)
         r = rtap_xdp_source_new(&rx->source, u->port, (uint32_t)o.snaplen, err, sizeof(err));
-    if (r < 0)
-        return rtap_lua_fail(L, r, err); /* what is open is closed by its finalizer */
-    tx->linktype = tx->sink->linktype;
-    r = rtap_lua_capture_start(L, S, at + 1, o.filter, rtap_xdp_source_start);
-    if (r > 1)
+    if (r == 0) {
+        tx->linktype = tx->sink->linktype;
+        r = rtap_lua_capture_start(L, S, at + 1, o.filter, rtap_xdp_source_start);
+    } else {
+        r = rtap_lua_fail(L, r, err);
+    }
+    if (r > 1) { /* the queue is free at once, for another try */
+        give_up(u, rx, tx);
         return r;
+    }
     lua_settop(L, at);
     return 1;
 }
@@ -315,15 +335,21 @@ static int port_close(lua_State *L)
 {
     struct rtap_lua_port *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_port, "port");
     struct rtap_xdp_port *p = u->port;
+    struct rtap_lua_sink *tx;
 
+    if (lua_getiuservalue(L, 1, 2) == LUA_TUSERDATA) {
+        tx = lua_touserdata(L, -1);
+        if (tx->sink && tx->sink->busy) /* before anything is closed */
+            return luaL_error(L, "the sink is at work: what it calls can't close it");
+    }
     u->port = NULL;
+    rtap_xdp_port_unref(p); /* its ends have references of their own; closing them may raise */
     for (int i = 1; p && i <= 2; i++) {
         lua_getiuservalue(L, 1, i);
         lua_getfield(L, -1, "close");
         lua_insert(L, -2);
         lua_call(L, 1, 0);
     }
-    rtap_xdp_port_unref(p);
     return 0;
 }
 
@@ -461,6 +487,8 @@ static int forward_changed(struct rtap_sink *k, const struct rtap_pkt *pkt, cons
     uint8_t *data;
     int r;
 
+    if (pkt->caplen < pkt->len || !rtap_sink_takes(k, pkt->linktype))
+        return rtap_sink_send(k, pkt); /* which refuses it */
     if (len <= pkt->caplen && rtap_xdp_sink_has(k, pkt)) {
         memcpy((uint8_t *)pkt->data, bytes, len);
         return rtap_sink_pass(k, pkt);
@@ -472,6 +500,10 @@ static int forward_changed(struct rtap_sink *k, const struct rtap_pkt *pkt, cons
         return r;
     memcpy(data, pkt->data, pkt->caplen);
     memcpy(data, bytes, len);
+    if (!(pkt->status & RTAP_PKT_VNET))
+        rtap_checksum_finish(&changed, data);
+    else if (pkt->status & RTAP_PKT_CSUM_NOT_READY)
+        rtap_vnet_complete(&changed, data);
     return k->ops->commit(k, &changed);
 }
 
@@ -487,8 +519,6 @@ int rtap_lua_sink_forward(lua_State *L)
 
     if (!u->sink->live)
         return luaL_error(L, "forward: only a sender does that");
-    if (u->sink->busy)
-        return luaL_error(L, "forward: the sink is busy");
     lua_settop(L, 3);
     if (lua_istable(L, 3)) {
         lua_getglobal(L, "require");
@@ -501,8 +531,11 @@ int rtap_lua_sink_forward(lua_State *L)
         u = rtap_lua_check_sink(L, S, 1);
         pkt = rtap_lua_check_pkt(L, S, 2);
     }
-    if (lua_isnil(L, 3)) {
-        r = rtap_sink_pass(u->sink, pkt);
+    if (u->loops)
+        return luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their "
+                             "place");
+    if (lua_isnil(L, 3)) { /* a copy's checksum may have to be finished */
+        r = rtap_xdp_sink_has(u->sink, pkt) ? rtap_sink_pass(u->sink, pkt) : rtap_lua_sink_put(L, S, u, 2, false);
     } else {
         luaL_argcheck(L, lua_type(L, 3) == LUA_TSTRING, 3, "bytes, or a table of fields");
         bytes = lua_tolstring(L, 3, &len);
