@@ -69,7 +69,7 @@ end
 
 local function run_sending()
     local plain = sending.packet(ns)
-    local frame, code = write_frame("frame", plain)
+    local frame, code = write_frame("plain", plain)
     local list = {
         { name = "UDP socket, sendto", rival = true, counted = 4, kernel_headers = true,
             command = loop_command("udp", frame) },
@@ -117,11 +117,13 @@ end
 local function cpu_time_once(c)
     local process = support.spawn(ns:exec("b", "taskset -c 1 " .. c.command))
     assert(support.wait_output(process, "ready", 10), c.name)
-    local out = support.must(ns:exec("a", ("taskset -c 0 %s tx %s 0 %d %s/frame %d 32 %d"):format(loop, ns.a_if,
-        OFFERED, directory, BURST, OFFERED)))
+    local out = support.must(ns:exec("a", ("taskset -c 0 %s tx %s 0 %d %s %d 32 %d"):format(loop, ns.a_if,
+        OFFERED, (write_frame("offered", sending.packet(ns))), BURST, OFFERED)))
     local seconds = tonumber(out:match '"seconds":([%d.]+)')
-    support.sleep(0.05)
-    support.kill(process, "INT")
+    if c.rival then -- the others end when nothing comes any more
+        support.sleep(0.05)
+        support.kill(process, "INT")
+    end
     local status, text, err = support.wait(process, 5)
     assert(status == 0, err)
     local packets, each = text:match '"packets":(%d+)', text:match '"cpu_ns_per_packet":([%d.]+)'
@@ -147,7 +149,7 @@ repeat
 until src
 io.stderr:write "ready\n"
 local cpu = os.clock()
-src:each(function(pkt) %s end)
+src:each(function(pkt) %s end, { idle = 0.2 })
 cpu = os.clock() - cpu
 local n = src:stats().delivered
 print(('{"packets":%%d,"cpu_ns_per_packet":%%.1f}'):format(n, cpu / n * 1e9))
