@@ -339,7 +339,7 @@ static int look_for_device(struct xdp_source *x, int64_t now)
 {
     struct rtap_netif n;
 
-    if (now < x->next_look)
+    if (now < x->next_look && !x->gone)
         return 0;
     x->next_look = now + LOOK_EVERY;
     if (rtap_xdp_look(x->port, &n) != -ENODEV)
