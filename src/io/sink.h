@@ -53,8 +53,8 @@ struct rtap_sink_ops {
     /* A whole packet at once, for a sink that has no use for a copy of its bytes; 0 or as reserve. May be NULL:
      * rtap_sink_send then copies by reserve and commit. */
     int (*send)(struct rtap_sink *k, const struct rtap_pkt *pkt);
-    /* The same for a packet that nobody will write to any more: its memory may be sent from, where the sink can do that,
-     * without a copy. NULL: as send. */
+    /* The same for a packet that nobody will write to any more: its memory may be sent from, where the sink can do
+     * that, without a copy. NULL: as send. */
     int (*pass)(struct rtap_sink *k, const struct rtap_pkt *pkt);
     /* Pass on what was committed. A file: write it out. A live sink: 0 when the kernel took everything; -EAGAIN: not
      * yet, and `blocked` tells why; -ENXIO: the device is gone. */

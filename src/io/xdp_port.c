@@ -9,7 +9,6 @@
 #include "device.h"
 #include "netns.h"
 #include "pace.h"
-#include "xsk_owner.h"
 #include <errno.h>
 #include <linux/if_arp.h>
 #include <linux/netlink.h>
@@ -264,7 +263,7 @@ static int open_socket(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         .need_wakeup = true,
         .fragments = cfg->fragments != 0,
         .busy_poll = cfg->busy_poll,
-        .retry = was_ours(p, p->queues[i]),
+        .was_ours = was_ours(p, p->queues[i]),
     };
     struct rtap_xsk *xsk = &p->xsks[i];
     char text[256];
@@ -282,11 +281,6 @@ static int open_socket(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         r = rtap_xsk_open(xsk, fd, &pool->umem, &x, p->name, err, errlen);
         if (r == -EINVAL && x.fragments && cfg->fragments < 0) { /* before Linux 6.6, or a driver without them */
             x.fragments = false;
-            continue;
-        }
-        /* whoever had the queue is gone, be it another process: the kernel lets go of it some milliseconds later */
-        if (r == -EBUSY && !x.retry && !rtap_xsk_has_owner(cfg->netns, p->ifindex, p->queues[i], true)) {
-            x.retry = true;
             continue;
         }
         break;

@@ -25,6 +25,7 @@
 
 #define HUGE_PAGE (2u << 20)
 #define BUSY_TIME 1000000000 /* ns that a queue which was ours is waited for */
+#define BRIEF_TIME 300000000 /* any other: a process that ended just now may have had it */
 #define TX_BUDGET 512        /* frames that a call may send in copy mode; the kernel's own default is 32 */
 
 static int fail(char *err, size_t errlen, int r, const char *name, const char *what)
@@ -186,15 +187,15 @@ static int64_t now(void)
 }
 
 /* The kernel lets go of a queue some milliseconds after the socket is closed. */
-static int bind_patiently(int fd, const struct sockaddr_xdp *to, bool retry)
+static int bind_patiently(int fd, const struct sockaddr_xdp *to, bool was_ours)
 {
-    int64_t until = now() + BUSY_TIME;
+    int64_t until = now() + (was_ours ? BUSY_TIME : BRIEF_TIME);
     const struct timespec nap = {0, 1000000};
 
     for (;;) {
         if (bind(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
             return 0;
-        if (errno != EBUSY || !retry || now() > until)
+        if (errno != EBUSY || now() > until)
             return -errno;
         nanosleep(&nap, NULL);
     }
@@ -217,7 +218,7 @@ static int bind_queue(struct rtap_xsk *x, const struct rtap_xsk_config *cfg, con
                                                      : 0) |
                                    (cfg->need_wakeup ? XDP_USE_NEED_WAKEUP : 0) | (cfg->fragments ? XDP_USE_SG : 0));
     }
-    r = bind_patiently(x->fd, &to, cfg->retry);
+    r = bind_patiently(x->fd, &to, cfg->was_ours);
     if (r == -EBUSY)
         snprintf(err, errlen,
                  "%s: queue %u: %s (another AF_XDP socket has this queue: one of another process, or one opened here: "
