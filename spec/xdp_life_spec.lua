@@ -580,7 +580,7 @@ for _, mode in ipairs(modes) do
             end
         end)
 
-        root_it("refuses a queue that is taken, at once, and says by whom", function()
+        root_it("refuses a queue that is taken, without much ado, and says by whom", function()
             local src <close> = open(ns, mode)
             local id = program_id(ns)
             local process = support.spawn(ns:exec("b", "lua5.4 " .. live.program(directory, "second.lua", ([[
@@ -611,7 +611,7 @@ for _, mode in ipairs(modes) do
                 queues = 1 })
             assert.is_nil(src)
             assert.equal(16, errno)
-            assert.matches(("veth_b: Device or resource busy: an XDP program is attached already (%s, id %d, rtap_entry")
+            assert.matches(("veth_b: Device or resource busy: an XDP program is attached already (%s, id %d, rtap_")
                 :format(mode, id), message, 1, true)
             assert.matches("replace=true takes its place", message, 1, true)
             assert.equal(id, program_id(own))

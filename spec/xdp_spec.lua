@@ -272,7 +272,10 @@ for _, mode in ipairs(modes) do
             assert.is_false(echo(ns, 0.2))
         end)
 
-        root_it("swaps it 1,000 times under load and loses nothing, nor lets anything else through", function()
+        local most = mode == "native" and 1000 or 300
+
+        root_it(("swaps it %d times under load and loses nothing, nor lets other packets through"):format(most),
+            function()
             local ns <close> = support.namespaces()
             -- by the number's last two bits: 0 is for both filters, 1 for the first, 2 for the second, 3 for none
             local filters = { [0] = "udp dst port 9 and (udp[11] & 3 = 0 or udp[11] & 3 = 1)",
@@ -281,7 +284,7 @@ for _, mode in ipairs(modes) do
             local before = support.must(ids)
             local src <close> = open(ns, mode, { filter = filters[0], ring_size = 16384 })
             local descriptors = live.descriptors()
-            local total = 220000
+            local total = most * 200
             local process = live.start_blast(ns, { count = total, rate = 60000 })
             local swaps, class, last, count = 0, 0, 0, { [0] = 0, 0, 0, 0 }
             for pkt in src:packets { idle = 1 } do
@@ -304,7 +307,7 @@ for _, mode in ipairs(modes) do
             assert.equal(total, live.sent(process))
             local s = src:stats()
             assert_adds_up(s)
-            assert.is_true(swaps >= 1000, "swaps: " .. swaps)
+            assert.is_true(swaps >= most, "swaps: " .. swaps)
             assert.same({ 0, total, total // 4, 0 }, { s.dropped, s.seen, count[0], count[3] })
             assert.is_true(count[1] > 0 and count[2] > 0)
             assert.equal(descriptors, live.descriptors())
@@ -350,13 +353,13 @@ describe("AF_XDP with frames longer than its chunks #root", function()
                 local src <close> = open(ns, mode, options)
                 assert.equal(mode, src:mode())
                 local frames = frames_of(lengths)
-                for round = 1, 20 do -- round the ring, long and short ones in turn
+                for round = 1, 8 do -- round the ring, long and short ones in turn
                     assert.equal(#frames, live.send(ns, "a", frames), "round " .. round)
-                    assert.same(frames, collect(src, #frames, round < 20))
+                    assert.same(frames, collect(src, #frames, round < 8))
                 end
                 local s = src:stats()
                 assert_adds_up(s)
-                assert.same({ 20 * #frames, 0 }, { s.matched, s.dropped })
+                assert.same({ 8 * #frames, 0 }, { s.matched, s.dropped })
             end
         end)
 
