@@ -386,7 +386,7 @@ static void make_room(int ifindex)
 {
     struct rtap_xdp_attached list[3];
     uint32_t id = 0;
-    int n = rtap_xdp_query(ifindex, list);
+    int n = query(ifindex, list);
 
     while (bpf_link_get_next_id(id, &id) == 0) {
         struct bpf_link_info info = {0};
