@@ -551,6 +551,39 @@ static int write_set(lua_State *L)
     return 1;
 }
 
+/* string.pack for one integer, which is most of what is packed: its bytes, how many; 0: another format or value. */
+static size_t quick_pack(lua_State *L, int format, int value, uint8_t out[8])
+{
+    const char *f = lua_tostring(L, format);
+    bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, is_signed;
+    lua_Integer v = lua_tointeger(L, value);
+    size_t n;
+
+    if (*f == '<' || *f == '>' || *f == '=')
+        big = *f == '>' || (*f == '=' && big), f++;
+    is_signed = *f >= 'a';
+    switch (*f++) {
+    case 'b':
+    case 'B': n = 1; break;
+    case 'h':
+    case 'H': n = sizeof(short); break;
+    case 'j':
+    case 'J': n = sizeof(lua_Integer); break;
+    case 'i':
+    case 'I': n = *f >= '1' && *f <= '8' ? (size_t)(*f++ - '0') : sizeof(int); break;
+    default: return 0;
+    }
+    if (*f != '\0' || !lua_isinteger(L, value))
+        return 0;
+    if (n < 8 && is_signed && (v < -(1ll << (n * 8 - 1)) || v >= 1ll << (n * 8 - 1)))
+        return 0;
+    if (n < 8 && !is_signed && (lua_Unsigned)v >> (n * 8) != 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        out[big ? n - 1 - i : i] = (uint8_t)((lua_Unsigned)v >> (i * 8));
+    return n;
+}
+
 /* x:pack(format, position, ...): string.pack's bytes, written at that position (1-based; from the end if negative) */
 static int write_pack(lua_State *L)
 {
@@ -559,18 +592,24 @@ static int write_pack(lua_State *L)
     lua_Integer at = luaL_checkinteger(L, 3);
     const struct rtap_layout *lo;
     struct rtap_lua_place *p;
-    const char *bytes;
+    uint8_t number[8];
+    const char *bytes = (const char *)number;
     size_t n;
 
     target(L, S, 1);
     luaL_checkstring(L, 2);
-    lua_remove(L, 3);
-    lua_getglobal(L, "string");
-    lua_getfield(L, -1, "pack");
-    lua_insert(L, 2);
-    lua_pop(L, 1);
-    lua_call(L, lua_gettop(L) - 2, 1); /* 2: the bytes */
-    bytes = luaL_checklstring(L, 2, &n);
+    n = lua_gettop(L) == 4 ? quick_pack(L, 2, 4, number) : 0;
+    if (n > 0) {
+        lua_settop(L, 2);
+    } else {
+        lua_remove(L, 3);
+        lua_getglobal(L, "string");
+        lua_getfield(L, -1, "pack");
+        lua_insert(L, 2);
+        lua_pop(L, 1);
+        lua_call(L, lua_gettop(L) - 2, 1); /* 2: the bytes */
+        bytes = luaL_checklstring(L, 2, &n);
+    }
     pkt = target(L, S, 1); /* again: see above */
     if (at < 0)
         at += (lua_Integer)pkt->caplen + 1;
