@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KICK_AT 64              /* frames that are committed before the kernel is called */
+#define KICK_AT 256             /* frames that are committed before the kernel is called */
 #define LINK_PAUSE 5000000      /* ns between looks at a link that is down */
 #define LOOK_EVERY 50000000     /* ns between looks at one that is up: nothing else tells of a lower MTU */
 #define FIRST_BACKOFF 50000     /* ns */
@@ -440,7 +440,8 @@ static int sink_wait(struct rtap_sink *k, int64_t timeout)
     return p[0].revents ? -EINTR : 1;
 }
 
-/* taken: descriptors of it that the kernel has taken already, and will complete when it sees that the rest is invalid. */
+/* taken: descriptors of it that the kernel has taken already, and will complete when it sees that the rest is invalid.
+ */
 static void free_queued(struct xdp_sink *t, struct queued *q, uint32_t taken)
 {
     if (q->slot != NO_SLOT) {
