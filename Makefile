@@ -146,11 +146,15 @@ mutate: test-deps
 	$(Q)LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='.build-asan/lib/?.so;;' ASAN_OPTIONS=abort_on_error=1:detect_leaks=0 \
 	    $(ASAN_LUA) spec/mutate.lua $(MUTATE) LIMIT=1
 
-# Sending against trafgen, tcpreplay and sendto, in turn on one core: make bench [ROUNDS=n] [JSON=1]
+# Sending against trafgen, tcpreplay and sendto, in turn on one core, and AF_XDP against loops in C: make bench [ROUNDS=n]
+# [JSON=1] [BENCH="send xdp"]
+BENCH ?= send xdp
+
 bench: test-deps
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)RINGTAP_BUILD=$(BUILD) LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='$(BUILD)/lib/?.so;;' \
-	    lua5.4 spec/bench/send.lua $(foreach v,ROUNDS JSON,$(if $($(v)),$(v)=$($(v))))
+	$(Q)for name in $(BENCH); do \
+	    RINGTAP_BUILD=$(BUILD) LUA_PATH='lua/?.lua;lua/?/init.lua;;' LUA_CPATH='$(BUILD)/lib/?.so;;' \
+	    lua5.4 spec/bench/$$name.lua $(foreach v,ROUNDS JSON PART,$(if $($(v)),$(v)=$($(v)))) || exit 1; done
 
 # The interpreter with the sanitizers' libraries in front. By the loader, not by LD_PRELOAD, which the tools that the
 # specs start would inherit.

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KICK_AT 64              /* frames that are committed before the kernel is called */
+#define KICK_AT 256             /* frames that are committed before the kernel is called */
 #define LINK_PAUSE 5000000      /* ns between looks at a link that is down */
 #define LOOK_EVERY 50000000     /* ns between looks at one that is up: nothing else tells of a lower MTU */
 #define FIRST_BACKOFF 50000     /* ns */
@@ -513,7 +513,7 @@ void rtap_xdp_flush(struct rtap_xdp_pool *pool)
     for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++) {
         struct xdp_sink *t = pool->sinks[i] ? sink_of(pool->sinks[i]) : NULL;
 
-        if (t && t->frames) /* also those that it could not pass on before: nobody else may try again */
+        if (t && t->frames)      /* also those that it could not pass on before: nobody else may try again */
             sink_kick(&t->sink); /* what it can't pass on stays queued, or is counted */
         else if (t)
             rtap_xdp_complete(t->port);

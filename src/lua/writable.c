@@ -446,6 +446,59 @@ static void check_fit(lua_State *L, struct rtap_lua *S, const struct rtap_lua_te
         luaL_error(L, "the packet was changed while it was written to");
 }
 
+/* What is written to at 1, where its layout is known: the template that has it, and on the stack the places in it that
+ * were found before. NULL: nothing is pushed. Nothing is allocated here, so no finalizer runs. */
+static struct rtap_lua_template *known_layout(lua_State *L, struct rtap_lua *S, uint8_t **data)
+{
+    struct rtap_lua_template *t = rtap_lua_test(L, 1, S->mt_template);
+    struct rtap_lua_frames *fr = t ? NULL : frames_of(L, S, 1);
+    int top = lua_gettop(L);
+
+    if (fr) {
+        rtap_lua_push_frames(L, S, 1);
+        lua_getiuservalue(L, -1, 2);
+        t = lua_touserdata(L, -1);
+        if (!t || t->serial != fr->serial || t->t.pkt.caplen != fr->slot->pkt.caplen)
+            t = NULL;
+    }
+    if (!t || !S->engine || t->version != S->engine->version + 1) {
+        lua_settop(L, top);
+        return NULL;
+    }
+    *data = (uint8_t *)(fr ? fr->slot->pkt.data : t->t.pkt.data);
+    lua_getiuservalue(L, fr ? -1 : 1, 2);
+    return t;
+}
+
+static void place_was_written(lua_State *L, struct rtap_lua *S, struct rtap_lua_template *t)
+{
+    if (lua_islightuserdata(L, 1))
+        rtap_lua_forget_layers(S);
+    else
+        t->serial = ++S->serials;
+}
+
+/* x[name] = v once more, for a value that needs no looking at: was it written? */
+static bool write_known(lua_State *L, struct rtap_lua *S)
+{
+    const struct rtap_lua_place *p;
+    struct rtap_lua_template *t;
+    uint8_t *data;
+    uint64_t v;
+
+    if (lua_gettop(L) != 3 || lua_type(L, 2) != LUA_TSTRING || !(t = known_layout(L, S, &data)))
+        return false;
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) != LUA_TUSERDATA)
+        return false;
+    p = lua_touserdata(L, -1);
+    if (p->pl.structural || !quick_value(L, p, 3, &v))
+        return false;
+    rtap_place_put(&t->t.layout, &p->pl, data, v);
+    place_was_written(L, S, t);
+    return true;
+}
+
 int rtap_lua_write_field(lua_State *L, struct rtap_lua *S)
 {
     const struct rtap_lua_place *p;
@@ -454,6 +507,8 @@ int rtap_lua_write_field(lua_State *L, struct rtap_lua *S)
     uint64_t v = 0;
     size_t n = 0;
 
+    if (write_known(L, S))
+        return 0;
     target(L, S, 1);
     luaL_checktype(L, 2, LUA_TSTRING);
     lua_settop(L, 3);
@@ -551,6 +606,58 @@ static int write_set(lua_State *L)
     return 1;
 }
 
+/* string.pack for one integer, which is most of what is packed: its bytes, how many; 0: another format or value. */
+static size_t quick_pack(lua_State *L, int format, int value, uint8_t out[8])
+{
+    const char *f = lua_tostring(L, format);
+    bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, is_signed;
+    lua_Integer v = lua_tointeger(L, value);
+    size_t n;
+
+    if (*f == '<' || *f == '>' || *f == '=')
+        big = *f == '>' || (*f == '=' && big), f++;
+    is_signed = *f >= 'a';
+    switch (*f++) {
+    case 'b':
+    case 'B': n = 1; break;
+    case 'h':
+    case 'H': n = sizeof(short); break;
+    case 'j':
+    case 'J': n = sizeof(lua_Integer); break;
+    case 'i':
+    case 'I': n = *f >= '1' && *f <= '8' ? (size_t)(*f++ - '0') : sizeof(int); break;
+    default: return 0;
+    }
+    if (*f != '\0' || !lua_isinteger(L, value))
+        return 0;
+    if (n < 8 && is_signed && (v < -(1ll << (n * 8 - 1)) || v >= 1ll << (n * 8 - 1)))
+        return 0;
+    if (n < 8 && !is_signed && (lua_Unsigned)v >> (n * 8) != 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        out[big ? n - 1 - i : i] = (uint8_t)((lua_Unsigned)v >> (i * 8));
+    return n;
+}
+
+/* The same bytes as before at the same place, with other values: was it written? */
+static bool pack_known(lua_State *L, struct rtap_lua *S, lua_Integer at, const uint8_t *bytes, size_t n)
+{
+    struct rtap_lua_template *t;
+    struct rtap_lua_place *p;
+    uint8_t *data;
+
+    if (at < 1 || !(t = known_layout(L, S, &data)))
+        return false;
+    if (lua_rawgeti(L, -1, (at << 32) | (lua_Integer)n) != LUA_TUSERDATA)
+        return false;
+    p = lua_touserdata(L, -1);
+    if (p->pl.structural)
+        return false;
+    rtap_place_put_bytes(&t->t.layout, &p->pl, data, bytes);
+    place_was_written(L, S, t);
+    return true;
+}
+
 /* x:pack(format, position, ...): string.pack's bytes, written at that position (1-based; from the end if negative) */
 static int write_pack(lua_State *L)
 {
@@ -559,18 +666,28 @@ static int write_pack(lua_State *L)
     lua_Integer at = luaL_checkinteger(L, 3);
     const struct rtap_layout *lo;
     struct rtap_lua_place *p;
-    const char *bytes;
+    uint8_t number[8];
+    const char *bytes = (const char *)number;
     size_t n;
 
-    target(L, S, 1);
     luaL_checkstring(L, 2);
-    lua_remove(L, 3);
-    lua_getglobal(L, "string");
-    lua_getfield(L, -1, "pack");
-    lua_insert(L, 2);
-    lua_pop(L, 1);
-    lua_call(L, lua_gettop(L) - 2, 1); /* 2: the bytes */
-    bytes = luaL_checklstring(L, 2, &n);
+    n = lua_gettop(L) == 4 ? quick_pack(L, 2, 4, number) : 0;
+    if (n > 0 && pack_known(L, S, at, number, n)) {
+        lua_settop(L, 1);
+        return 1;
+    }
+    target(L, S, 1);
+    if (n > 0) {
+        lua_settop(L, 2);
+    } else {
+        lua_remove(L, 3);
+        lua_getglobal(L, "string");
+        lua_getfield(L, -1, "pack");
+        lua_insert(L, 2);
+        lua_pop(L, 1);
+        lua_call(L, lua_gettop(L) - 2, 1); /* 2: the bytes */
+        bytes = luaL_checklstring(L, 2, &n);
+    }
     pkt = target(L, S, 1); /* again: see above */
     if (at < 0)
         at += (lua_Integer)pkt->caplen + 1;
