@@ -175,7 +175,8 @@ check: test-deps
 	$(Q)$(MAKE) --no-print-directory all BUILD=.build-check CFLAGS='-O2 -g -Werror'
 	$(Q)luacheck --quiet .
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 --inline-suppr \
-	    --suppress=missingIncludeSystem -D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 src
+	    --suppress=missingIncludeSystem -D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 \
+	    '-DLIBBPF_OPTS(type,name,...)=struct type name = {.sz = sizeof(name)}' '-DRTAP_BPF_DIR="."' src
 	$(Q)clang-format --dry-run -Werror $(SRCS) $(wildcard src/*/*.h)
 	@! grep -rlE '#include *[<"](lua|lauxlib|lualib)\.h' src | grep -vE '^src/(lua/|module\.c$$)' || \
 	    { echo "lua.h is for src/lua and src/module.c"; exit 1; }

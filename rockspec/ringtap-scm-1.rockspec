@@ -5,12 +5,12 @@ source = {
     url = "git+file://.",
 }
 description = {
-    summary = "Packet capture, filtering and capture files for Lua, over zero-copy buffers",
+    summary = "Packet capture, sending, filtering and capture files for Lua, over zero-copy buffers",
     detailed = [[
-AF_PACKET rings (TPACKET_V3) and capture files (pcap, pcapng), driven by Lua scripts. The C core moves the bytes and
-never copies a packet that nobody asked to keep.]],
+AF_PACKET rings (TPACKET_V3), AF_XDP sockets and capture files (pcap, pcapng), driven by Lua scripts. The C core moves
+the bytes and never copies a packet that nobody asked to keep.]],
     license = "MIT",
-    labels = { "network", "packet", "pcap", "linux" },
+    labels = { "network", "packet", "pcap", "xdp", "linux" },
 }
 supported_platforms = { "linux" }
 dependencies = {

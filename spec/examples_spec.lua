@@ -28,6 +28,19 @@ local function start(ns, side, line, sockets)
     return process
 end
 
+-- In the background, once its XDP program is attached to each of these interfaces.
+local function start_xdp(netns, line, ...)
+    local process = support.spawn(("ip netns exec %s env LUA_PATH=%s LUA_CPATH=%s lua5.4 examples/%s"):format(netns,
+        support.quote(live.lua_path), support.quote(live.lua_cpath), line))
+    for _, ifname in ipairs { ... } do
+        assert(support.wait_for(function()
+            return support.must(("ip -n %s link show dev %s"):format(netns, ifname)):find("prog/xdp", 1, true)
+        end, 10))
+    end
+    support.wait_output(process, "\n", 10)
+    return process
+end
+
 local function finish(process)
     local status, out, err = support.wait(process, 30)
     assert(status == 0, err)
@@ -178,6 +191,99 @@ describe("example #root", function()
         local out = finish(bridge)
         assert.matches("d0: 2 sent, 0 refused", out, 1, true)
         assert.equal("2\n", (ns:must("a", "cat /sys/class/net/d1/statistics/rx_packets")))
+    end)
+end)
+
+describe("example over AF_XDP #root", function()
+    root_it("xdp_dump.lua prints what tcpdump saw the sender send, and the host has the rest", function()
+        local ns <close> = support.namespaces()
+        local dump = start_xdp(ns.b, "xdp_dump.lua veth_b 'udp port 9' 3 10", "veth_b")
+        local rest = support.spawn(ns:exec("b", "tcpdump -i veth_b -Q in -c 2 -n udp"))
+        support.wait_output(rest, "listening on", 10)
+        live.send(ns, "a", { live.frame({}, 0x0800, live.ipv4 { dport = 9, payload = "one" }),
+            live.frame({}, 0x0800, live.ipv4 { dport = 10 }), live.frame({}, 0x0800, live.ipv4 { dport = 9 }),
+            live.frame({}, 0x0800, live.ipv4 { dport = 11 }), live.frame({}, 0x0800, live.ipv4 { dport = 9 }) })
+        local out = finish(dump)
+        assert.matches("^veth_b: native mode, copy, queues 0\n", out)
+        assert.equal(3, select(2, out:gsub("IP 192.0.2.1.40000 > 192.0.2.2.9: UDP, length %d+\n", "")))
+        assert.matches("\nseen 5, left to the host 2, delivered 3, dropped 0\n$", out)
+        local _, seen = support.wait(rest, 10)
+        assert.matches("2.10: UDP.*2.11: UDP", seen)
+        assert.is_nil(seen:find("2.9: UDP", 1, true))
+    end)
+
+    root_it("xdp_rebroadcast.lua", function()
+        local ns <close> = support.namespaces()
+        local cap <close> = live.capture(ns, "a", { direction = "in", filter = "udp" })
+        local example = start_xdp(ns.b, "xdp_rebroadcast.lua veth_b 1.5", "veth_b")
+        live.blast(ns, { count = 50 })
+        assert.matches("\n50 sent again, 0 not, 0 lost before\n$", finish(example))
+        local n = 0
+        for pkt in cap:packets { count = 50, idle = 1 } do
+            n = n + 1
+            assert.same({ n, ns.b_mac, ns.b_mac, ns.a_ip }, { live.number_of(pkt), pkt["eth.src"], pkt["eth.dst"],
+                pkt["ip.src"] })
+        end
+        assert.equal(50, n)
+    end)
+
+    root_it("xdp_l2fwd.lua carries both directions", function()
+        local ns, closing = support.three(false)
+        local _ <close> = closing
+        local at_b <close> = live.capture(ns, "b", { filter = "udp" })
+        local at_a <close> = live.capture(ns, "a", { filter = "ether proto 0x88b5", direction = "in" })
+        local example = start_xdp(ns.m, "xdp_l2fwd.lua m0 m1 2", "m0", "m1")
+        live.blast(ns, { count = 200, rate = 2000 })
+        live.send(ns, "b", { live.frame({}, 0x88b5, ("x"):rep(60)), live.frame({ { 0x8100, 5 } }, 0x88b5, "y") })
+        local out = finish(example)
+        assert.matches("m0 > m1: %d+ packets/s, [%d.]+ Mbit/s\nm1 > m0: %d+ packets/s", out)
+        assert.matches("m0 > m1: %d+ received, 0 dropped, %d+ sent, 0 refused", out)
+        local n = 0
+        for pkt in at_b:packets { count = 200, idle = 1 } do
+            n = n + 1
+            assert.equal(n, live.number_of(pkt))
+        end
+        assert.equal(200, n)
+        assert.matches("x+$", assert(at_a:next(1)):bytes())
+    end)
+
+    root_it("xdp_send_udp.lua", function()
+        local ns <close> = support.namespaces()
+        local process, path = sending.tcpdump(ns, "udp port 9")
+        local out = run(ns, "a", "xdp_send_udp.lua veth_a 02:00:00:00:00:0b 192.0.2.1 192.0.2.2 5000 50kpps")
+        assert.matches("^5000 frames in .*%(xdp%)", out)
+        sending.stop_tcpdump(process, 5000)
+        local i = 0
+        sending.each_in_pcap(path, function(bytes)
+            assert.same({ i, 1024 + i, 64 }, { (">I8"):unpack(bytes, 43), (">I2"):unpack(bytes, 35), #bytes })
+            i = i + 1
+        end)
+        assert.same({ ["1 1 . . . ."] = 5000 }, sending.checksums(path))
+    end)
+
+    root_it("xdp_send_dns_queries.lua, and its answers", function()
+        local ns <close> = support.namespaces()
+        local responder = start(ns, "b", "dns_responder.lua veth_b 203.0.113.5 4", 2)
+        local out = run(ns, "a", "xdp_send_dns_queries.lua veth_a 02:00:00:00:00:0b 192.0.2.1 192.0.2.2 300 1kpps "
+            .. "a.example")
+        assert.matches("^300 frames in .*%(xdp%)", out)
+        assert.matches("300 answers, 0 more for which the ring had no room\n  rcode 0: 300", out, 1, true)
+        assert.equal("300 answers, 0 queries lost in the ring\n", finish(responder))
+    end)
+
+    root_it("xdp_filter_one_protocol.lua leaves the rest to the host", function()
+        local ns <close> = support.namespaces()
+        local example = start_xdp(ns.b, "xdp_filter_one_protocol.lua veth_b 17 2", "veth_b")
+        live.blast(ns, { count = 20 })
+        local take = support.spawn(ns:exec("b", ("%s take %s 8000"):format(support.compile "flow.c", ns.b_ip)))
+        support.wait_output(take, "listening", 10)
+        assert.equal("100000\n", support.must(ns:exec("a", ("timeout 10 %s tcp %s %s 8000 100000"):format(
+            support.compile "flow.c", ns.a_ip, ns.b_ip))))
+        assert.equal(0, (support.wait(take, 10)))
+        local seen, taken, left, dropped, who = finish(example):match("seen (%d+), taken (%d+), left to the host "
+            .. "(%d+), dropped (%d+)\n  192.0.2.1: (%d+)\n$")
+        assert.same({ "20", "0", "20" }, { taken, dropped, who })
+        assert.equal(tonumber(seen), tonumber(taken) + tonumber(left))
     end)
 end)
 

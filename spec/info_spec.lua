@@ -127,7 +127,8 @@ describe("ringtap info", function()
         assert.are.same({ 0, "" }, { status, stderr })
         assert.is_truthy(stdout:find("^ringtap "))
         assert.are.equal("Linux " .. support.must("uname -r"):match("%S+"), value(stdout, "kernel"))
-        assert.is_truthy(value(stdout, "permissions"):find("^CAP_NET_RAW %a+, CAP_NET_ADMIN %a+, CAP_BPF %a+$"))
+        assert.is_truthy(value(stdout, "permissions"):find("^CAP_NET_RAW %a+, CAP_NET_ADMIN %a+, CAP_BPF %a+, "
+            .. "CAP_PERFMON %a+$"))
         assert.is_truthy(stdout:find("\n\nlo: up, running, loopback\n", 1, true))
     end)
 
@@ -146,7 +147,8 @@ describe("ringtap info", function()
     root_it("has a section for each interface #root", function()
         local status, stdout, stderr = info("--netns " .. ns.b)
         assert.are.same({ 0, "" }, { status, stderr })
-        assert.are.equal("CAP_NET_RAW yes, CAP_NET_ADMIN yes, CAP_BPF yes", value(stdout, "permissions"))
+        assert.are.equal("CAP_NET_RAW yes, CAP_NET_ADMIN yes, CAP_BPF yes, CAP_PERFMON yes",
+            value(stdout, "permissions"))
         local sections = {}
         for name in stdout:gmatch("\n\n([^:\n]+): ") do
             sections[#sections + 1] = name
@@ -177,11 +179,32 @@ describe("ringtap info", function()
         assert.is_truthy(stdout:find(advice, 1, true), stdout)
     end)
 
+    root_it("tells what XDP can do there, and which program is attached, as ip does #root", function()
+        local _, stdout = info("lo --netns " .. ns.b)
+        assert.are.same({ "generic mode only", "none" }, { value(stdout, "xdp"), value(stdout, "xdp programs") })
+        assert.is_nil(value(stdout, "xdp mtu"))
+        assert.is_nil((ringtap.capture("lo", { backend = "xdp", mode = "native", netns = ns.b })))
+        for _, mode in ipairs { "native", "generic" } do
+            local cap <close> = assert(ringtap.capture(ns.b_if, { backend = "xdp", mode = mode, netns = ns.b }))
+            local id, name = support.must(ns:exec("b", "ip -d link show dev " .. ns.b_if))
+                :match("prog/xdp id (%d+) name (%S+)")
+            _, stdout = info(ns.b_if .. " --netns " .. ns.b)
+            assert.are.equal(("%s, id %s, %s"):format(mode, id, name), value(stdout, "xdp programs"))
+            assert.is_truthy(value(stdout, "xdp"):find("^native mode %(.*zero copy no%), generic mode$"))
+            assert.is_truthy(value(stdout, "xdp mtu"):find("3,500", 1, true))
+            assert.is_truthy(stdout:find("advice +xdp program: "))
+            assert.are.equal("xdp", cap:kind())
+        end
+        _, stdout = info(ns.b_if .. " --netns " .. ns.b)
+        assert.are.equal("none", value(stdout, "xdp programs"))
+        assert.is_truthy(value(stdout, "xdp and host"):find("takes everything", 1, true))
+    end)
+
     root_it("tells an ordinary user what is missing #root", function()
         local status, stdout, stderr = support.run("setpriv --bounding-set=-all --inh-caps=-all "
             .. support.ringtap .. " info lo")
         assert.are.same({ 0, "" }, { status, stderr })
-        assert.are.equal("CAP_NET_RAW no, CAP_NET_ADMIN no, CAP_BPF no", value(stdout, "permissions"))
+        assert.are.equal("CAP_NET_RAW no, CAP_NET_ADMIN no, CAP_BPF no, CAP_PERFMON no", value(stdout, "permissions"))
         assert.is_truthy(value(stdout, "advice"):find("^capturing needs CAP_NET_RAW"))
         assert.is_truthy(value(stdout, "capture ring"):find("Operation not permitted", 1, true))
     end)

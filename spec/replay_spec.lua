@@ -273,34 +273,11 @@ print(r.packets, memory() - before)
 end)
 
 describe("forward #root", function()
-    -- a - (a1, m, b1) - b: b is only reached through whoever forwards in m.
-    local function three(offloads)
-        local ns = support.namespaces()
-        local m = ns.a .. "m"
-        support.must(("set -e; ip netns add %s; ip -n %s link set veth_b netns %s name m0; "):format(m, ns.b, m)
-            .. ("ip -n %s link add m1 type veth peer name veth_b netns %s address %s; "):format(m, ns.b, ns.b_mac)
-            .. ("ip -n %s addr add %s/24 dev veth_b; ip -n %s link set veth_b up; "):format(ns.b, ns.b_ip, ns.b)
-            .. ("ip netns exec %s sysctl -qw net.ipv6.conf.all.disable_ipv6=1; "):format(m)
-            .. ("ip -n %s link set m0 up; ip -n %s link set m1 up; "):format(m, m)
-            .. ("ip -n %s neigh replace %s lladdr %s dev veth_b nud permanent"):format(ns.b, ns.a_ip, ns.a_mac))
-        if not offloads then
-            for _, where in ipairs { ns.a .. " ethtool -K veth_a", m .. " ethtool -K m0", m .. " ethtool -K m1",
-                ns.b .. " ethtool -K veth_b" } do
-                support.must(("ip netns exec %s tx off gro off gso off"):format(where))
-            end
-        end
-        ns.m = m
-        return ns, setmetatable({}, { __close = function()
-            support.run("ip netns del " .. m)
-            ns:delete()
-        end })
-    end
-
     for _, offloads in ipairs { true, false } do
         for _, what in ipairs { "bridge.lua", "ringtap forward --both" } do
             local title = ("by %s carries 100 MB of TCP intact, offloads %s"):format(what, offloads and "on" or "off")
             root_it(title, function()
-                local ns, closing = three(offloads)
+                local ns, closing = support.three(offloads)
                 local _ <close> = closing
                 local command = what == "bridge.lua"
                     and ("env LUA_PATH=%s LUA_CPATH=%s lua5.4 examples/bridge.lua m0 m1 60"):format(
@@ -330,7 +307,7 @@ describe("forward #root", function()
     end
 
     root_it("keeps datagrams of UDP_SEGMENT apart, also with a tag", function()
-        local ns, closing = three(true)
+        local ns, closing = support.three(true)
         local _ <close> = closing
         local rx <close> = assert(ringtap.capture("m0", { netns = ns.m, direction = "in", offload = true,
             latency = "low" }))
@@ -358,7 +335,7 @@ describe("forward #root", function()
 
     -- each call of the sender sets its socket for the one or the other
     root_it("sends super-frames and frames in any order", function()
-        local ns, closing = three(true)
+        local ns, closing = support.three(true)
         local _ <close> = closing
         local rx <close> = assert(ringtap.capture("m0", { netns = ns.m, direction = "in", offload = true,
             latency = "low" }))

@@ -47,34 +47,37 @@ describe("a million frames #root", function()
             assert.equal(N * 64, r.bytes)
         end,
     }
+    local function check(method, run)
+        local ns <close> = support.namespaces()
+        sending.listener(ns)
+        local tx <close> = sending.open(ns, sending.options(method))
+        local process, path = sending.tcpdump(ns, "udp port 9")
+        local before = sending.received(ns)
+        run(tx, ringtap.template(sending.packet(ns)))
+        assert.same({ true }, { tx:drain() })
+        assert.equal(N, sending.received(ns) - before)
+        local s = tx:stats()
+        assert.same({ N, N * 64, 0, 0 }, { s.sent, s.bytes, s.queued, s.refused })
+        sending.stop_tcpdump(process, N)
+        assert_each_once(path, N, 43)
+        os.remove(path)
+    end
     for name, run in pairs(ways) do
-        root_it("by " .. name .. " arrive, each number once", function()
-            local ns <close> = support.namespaces()
-            sending.listener(ns)
-            local tx <close> = sending.open(ns)
-            local process, path = sending.tcpdump(ns, "udp port 9")
-            local before = sending.received(ns)
-            run(tx, ringtap.template(sending.packet(ns)))
-            assert.same({ true }, { tx:drain() })
-            assert.equal(N, sending.received(ns) - before)
-            local s = tx:stats()
-            assert.same({ N, N * 64, 0, 0 }, { s.sent, s.bytes, s.queued, s.refused })
-            sending.stop_tcpdump(process, N)
-            assert_each_once(path, N, 43)
-            os.remove(path)
-        end)
+        for _, method in ipairs { "auto", "xdp" } do
+            root_it(("by %s arrive, each number once, %s"):format(name, method), function() check(method, run) end)
+        end
     end
 end)
 
 describe("checksums #root", function()
-    for _, method in ipairs { "mmsg", "ring", "gso" } do
+    for _, method in ipairs { "mmsg", "ring", "gso", "xdp" } do
         for _, v6 in ipairs { false, true } do
             for _, tcp in ipairs { false, true } do
                 root_it(("are right for 10,000 frames, %s IPv%d %s"):format(method, v6 and 6 or 4,
                     tcp and "TCP" or "UDP"), function()
                         local ns <close> = support.namespaces { ipv6 = v6 }
                         ns:must("a", "ethtool -K veth_a tx off")
-                        local tx <close> = sending.open(ns, { method = method })
+                        local tx <close> = sending.open(ns, sending.options(method))
                         local process, path = sending.tcpdump(ns, "port 9")
                         local vary = {
                             [v6 and "ipv6.src" or "ip.src"] = v6 and "2001:db8::/64" or "10.0.0.0/8",
@@ -199,10 +202,11 @@ describe("super-frames #root", function()
 end)
 
 describe("limits #root", function()
-    for _, method in ipairs { "mmsg", "ring", "gso" } do
+    for _, method in ipairs { "mmsg", "ring", "gso", "xdp" } do
         root_it("are the kernel's own, with " .. method .. " (C02, C03, C04)", function()
             local ns <close> = support.namespaces()
-            local tx <close> = sending.open(ns, { method = method, frame_size = 3000 })
+            local size = method == "xdp" and 4096 or 3000
+            local tx <close> = sending.open(ns, sending.options(method, { frame_size = size }))
             local head = live.macs .. "\x88\xb5"
             local tag = live.macs .. "\x81\0\0\5\x88\xb5"
             local service = live.macs .. "\x88\xa8\0\5\x88\xb5"
@@ -219,8 +223,9 @@ describe("limits #root", function()
                 assert.equal(case[3], ok, ("%d bytes: %s"):format(case[2], tostring(message)))
                 sent = sent + (case[3] and 1 or 0)
                 if not case[3] then
-                    assert.matches(case[2] < 14 and "too short" or case[2] > 3000 and method ~= "ring" and "frame_size"
-                        or "too long", message, 1, true)
+                    local by_size = case[2] > 3000 and (method == "mmsg" or method == "gso")
+                    assert.matches(case[2] < 14 and "too short" or by_size and "frame_size" or "too long", message, 1,
+                        true)
                 end
             end
             local s = tx:stats()
@@ -415,8 +420,8 @@ describe("frames #root", function()
     root_it("may be flushed in between", function()
         local ns <close> = support.namespaces()
         ns:must("a", "ethtool -K veth_a tx off")
-        for _, method in ipairs { "mmsg", "ring", "gso", "auto" } do
-            local tx <close> = sending.open(ns, { method = method })
+        for _, method in ipairs { "mmsg", "ring", "gso", "auto", "xdp" } do
+            local tx <close> = sending.open(ns, sending.options(method))
             local process, path = sending.tcpdump(ns, "udp port 9")
             local template, i = ringtap.template(sending.packet(ns)), 0
             for frame in tx:frames(300) do

@@ -332,6 +332,30 @@ function support.namespaces(options)
     return ns
 end
 
+--- a - (m0, m, m1) - b: b is only reached through whoever forwards in m.
+---@param offloads boolean false: no device takes anything over
+function support.three(offloads)
+    local ns = support.namespaces()
+    local m = ns.a .. "m"
+    support.must(("set -e; ip netns add %s; ip -n %s link set veth_b netns %s name m0; "):format(m, ns.b, m)
+        .. ("ip -n %s link add m1 type veth peer name veth_b netns %s address %s; "):format(m, ns.b, ns.b_mac)
+        .. ("ip -n %s addr add %s/24 dev veth_b; ip -n %s link set veth_b up; "):format(ns.b, ns.b_ip, ns.b)
+        .. ("ip netns exec %s sysctl -qw net.ipv6.conf.all.disable_ipv6=1; "):format(m)
+        .. ("ip -n %s link set m0 up; ip -n %s link set m1 up; "):format(m, m)
+        .. ("ip -n %s neigh replace %s lladdr %s dev veth_b nud permanent"):format(ns.b, ns.a_ip, ns.a_mac))
+    if not offloads then
+        for _, where in ipairs { ns.a .. " ethtool -K veth_a", m .. " ethtool -K m0", m .. " ethtool -K m1",
+            ns.b .. " ethtool -K veth_b" } do
+            support.must(("ip netns exec %s tx off gro off gso off"):format(where))
+        end
+    end
+    ns.m = m
+    return ns, setmetatable({}, { __close = function()
+        support.run("ip netns del " .. m)
+        ns:delete()
+    end })
+end
+
 -- ------------------------------------------------------------------ the end
 
 --- Undo everything: processes, namespaces, directories.

@@ -28,7 +28,7 @@ local function sorted(set)
 end
 
 describe("annotations", function()
-    for prefix, names in pairs { source = core._source_names, sink = core._sink_names } do
+    for prefix, names in pairs { source = core._source_names, sink = core._sink_names, port = core._port_names } do
         it("name every method of a " .. prefix .. " and no other", function()
             assert.same(sorted(names), sorted((annotated(prefix))))
         end)

@@ -89,6 +89,7 @@ local function help()
         lines[#lines + 1] = ("  %-10s %s"):format(entry[1], entry[2])
     end
     lines[#lines + 1] = ""
+    lines[#lines + 1] = "dump, fields, send, replay and forward use AF_PACKET, or AF_XDP with --backend xdp."
     lines[#lines + 1] = "ringtap SUBCOMMAND --help tells its flags, ringtap --version the version."
     lines[#lines + 1] = "Exit status: 0 success, 1 failure, 2 wrong command line."
     return table.concat(lines, "\n") .. "\n"

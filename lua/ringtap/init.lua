@@ -11,6 +11,7 @@ local ringtap = {
     memory = core.memory,
     write = core.write,
     sender = core.sender,
+    port = core.port,
     template = core.template,
     forward = core.forward,
     wait = core.wait,

@@ -17,7 +17,7 @@ local session = {} -- iface, file: of the command line; remarks: somebody is sit
 
 -- ------------------------------------------------------------------ getting packets
 
-local capture_options = { "filter", "promisc", "snaplen", "netns", "direction" }
+local capture_options = { "filter", "promisc", "snaplen", "netns", "direction", "backend", "pass" }
 local loop_options = { "count", "duration", "idle" }
 
 local function check_options(what, options, ...) -- and loop_options
@@ -58,6 +58,8 @@ end
 ---@field snaplen? integer
 ---@field netns? string
 ---@field direction? "both"|"in"|"out"
+---@field backend? "packet"|"xdp"
+---@field pass? string of "xdp": what the host is to have all the same
 
 --- Take packets from an interface or a file until count, duration or idle ends it, the file's end, or Ctrl-C.
 ---@param options? ringtap.sniff_options|string a string is an interface, or the path of a file
@@ -72,7 +74,7 @@ function repl.sniff(options)
     local file = o.file or not o.iface and session.file or nil
     local iface = o.iface or not file and session.iface or nil
     if file then
-        for _, name in ipairs { "iface", "promisc", "snaplen", "netns", "direction" } do
+        for _, name in ipairs { "iface", "promisc", "snaplen", "netns", "direction", "backend", "pass" } do
             if o[name] ~= nil then
                 error(("sniff: '%s' is for packets from an interface, and these come from %s"):format(name, file), 2)
             end
@@ -325,7 +327,8 @@ end
 
 --- Send a packet, a list, a builder or bytes: once, or with options as sink:blast has them, in a loop.
 ---@param packets any
----@param options? string|ringtap.blast_options|{iface?: string, netns?: string} a string is an interface; default: -i's
+---@param options? string|ringtap.blast_options|{iface?: string, netns?: string, backend?: string} a string is an
+--- interface; default: -i's
 ---@return ringtap.view|ringtap.report sent
 function repl.send(packets, options)
     local o = {}
@@ -334,8 +337,8 @@ function repl.send(packets, options)
     end
     local iface = o.iface or session.iface or error('send: on which interface? send(pkt, "eth0")', 2)
     local all = type(packets) == "string" and { packets } or packets_of("send", packets)
-    local sink <close> = assert(ringtap.sender(iface, { netns = o.netns }))
-    o.iface, o.netns = nil, nil
+    local sink <close> = assert(ringtap.sender(iface, { netns = o.netns, backend = o.backend }))
+    o.iface, o.netns, o.backend = nil, nil, nil
     if next(o) ~= nil then
         o.packet = all
         return assert(sink:blast(o))

@@ -7,7 +7,7 @@
 ---@class ringtap
 local ringtap = {}
 
----@class ringtap.capture_options
+---@class ringtap.capture_options with backend "packet"; those of "xdp" are ringtap.xdp_capture_options
 ---@field backend? "packet" the kind of socket: AF_PACKET with a TPACKET_V3 ring
 ---@field netns? string network namespace: a name as `ip netns` has it, or a path; default: where the process is
 ---@field block_size? integer bytes of a ring block, a multiple of the page size; default 262144
@@ -33,9 +33,47 @@ local ringtap = {}
 ---@field program? {code: integer, jt: integer, jf: integer, k: integer}[] for "cbpf"; as filter:bytecode() gives it
 ---@field fd? integer for "ebpf": descriptor of a loaded socket filter program
 
+---@class ringtap.xdp_options of backend "xdp", for all that it opens
+---@field backend "xdp" the kind of socket: AF_XDP, one for each queue
+---@field netns? string as above
+---@field queues? "all"|integer|integer[] of the device, from 0; default "all". What sends uses one: the first, default 0
+---@field copy? boolean|"auto" false: zero copy, an error where the driver has none; true: none; default "auto"
+---@field fragments? boolean|"auto" frames that need several frames of the UMEM; default "auto": where the kernel can
+---@field ring_size? integer descriptors of each ring, a power of two; default 4096
+---@field frame_size? integer bytes of a frame of the UMEM: 2048 (default) or 4096; others with unaligned
+---@field frame_count? integer frames of each queue, and of what is sent; default 2 * ring_size
+---@field headroom? integer bytes left free in front of a received packet; default 0
+---@field unaligned? boolean frames of any size, which may lie across pages; default false
+---@field huge_pages? boolean the UMEM in huge pages, where there are free ones; default false
+---@field busy_poll? number seconds (microseconds make sense) that the kernel looks at the device itself; default 0: off
+
+---@class ringtap.xdp_capture_options: ringtap.xdp_options
+---@field mode? "auto"|"native"|"generic" in the driver, or behind it (any device); default "auto", see source:mode()
+---@field snaplen? integer bytes shown of a packet; default (and for 0) 262144
+---@field latency? number|"normal"|"low" seconds that a packet may wait for others; default 0.001; "low": 0
+---@field promisc? boolean put the interface into promiscuous mode while it is open; default false
+---@field timestamp? "software"|"hardware" "hardware": the device's own time, where it tells one (`metadata`)
+---@field direction? "both"|"in" the same: XDP sees what comes in
+---@field filter? string|ringtap.filter|fun(pkt: ringtap.packet): boolean what it rejects goes to the host; a function
+--- rejects what was taken already
+---@field pass? string what goes to the host whatever the filter says: "arp,icmp6,ssh"; also icmp, dns, dhcp, ntp, bgp, lldp,
+--- and expressions
+---@field metadata? boolean|"auto" ask the device for VLAN tags and hardware time; default "auto": where it answers
+---@field replace? boolean take the place of an XDP program that is there; default false: an error
+---@field program? string an object file with one XDP program of your own, instead of ringtap's
+---@field map? string the name of its XSKMAP; default: its only one
+
+---@class ringtap.xdp_sender_options: ringtap.xdp_options
+---@field umem? ringtap.port whose UMEM it shares: what that port receives is sent without a copy
+
+---@class ringtap.port_options: ringtap.xdp_capture_options
+---@field backend? "xdp"
+---@field umem? ringtap.port whose UMEM it shares
+---@field port_count? integer ports that will share this one's UMEM, itself included; default 1
+
 --- Open a live source. Nothing that the filter rejects, and nothing of another interface, is ever delivered.
----@param ifname string an interface, or "any" (packets then have link type LINUX_SLL2, 276)
----@param options? ringtap.capture_options
+---@param ifname string an interface, or "any" (packets then have link type LINUX_SLL2, 276; not with "xdp")
+---@param options? ringtap.capture_options|ringtap.xdp_capture_options
 ---@return ringtap.source? source
 ---@return string? message
 ---@return integer? errno
@@ -87,7 +125,7 @@ function ringtap.write(file, options) end
 ---@field duration? number seconds since the loop began
 ---@field idle? number seconds without a packet
 
----@class ringtap.sender_options
+---@class ringtap.sender_options with backend "packet"
 ---@field backend? "packet" the kind of socket: AF_PACKET
 ---@field method? "auto"|"mmsg"|"ring"|"gso" default "auto"; stats() tells what it chose, and why
 ---@field frame_count? integer frames (gso: super-frames) that can be queued; default 256 (128)
@@ -99,11 +137,29 @@ function ringtap.write(file, options) end
 --- Open an interface for sending. Nothing is received by it. Frames of Ethernet begin with its header; on devices
 --- without one (tun) packets begin with IP.
 ---@param ifname string
----@param options? ringtap.sender_options
+---@param options? ringtap.sender_options|ringtap.xdp_sender_options
 ---@return ringtap.sink? sink
 ---@return string? message
 ---@return integer? errno
 function ringtap.sender(ifname, options) end
+
+--- AF_XDP on one interface, receiving and sending on one packet memory (UMEM).
+---@class ringtap.port
+---@field rx ringtap.source
+---@field tx ringtap.sink
+local port = {}
+
+--- Close both ends. Twice is harmless; also at <close>.
+function port:close() end
+
+--- Open an interface for receiving and sending by AF_XDP: what port.rx receives port.tx sends without a copy, and so does
+--- the tx of any port that shares its UMEM.
+---@param ifname string
+---@param options? ringtap.port_options
+---@return ringtap.port? port
+---@return string? message
+---@return integer? errno
+function ringtap.port(ifname, options) end
 
 --- A packet that can be written to: fields by assignment, set, pack, resize; and read as any other.
 ---@param packet ringtap.packet|ringtap.builder|string
@@ -149,7 +205,7 @@ function ringtap.probe(sender, source, options) end
 ---@field least? integer
 ---@field histogram {from: integer, to: integer, count: integer}[]
 
---- Pass packets on, in C: one copy each. With `fn` only those for which it returns true; or what it returns instead (a
+--- Pass packets on, in C: one copy each, none between ports that share a UMEM. With `fn` only those for which it returns true; or what it returns instead (a
 --- template, a packet or a builder). From an interface to an interface only packets that came in are passed on, unless
 --- direction is "both". What a sender can't send is in its counts.
 ---@param source ringtap.source
@@ -295,6 +351,13 @@ function ringtap.signals(...) end
 ---@field channels? {rx: integer, tx: integer, rx_max: integer, tx_max: integer} queues; combined ones count in both
 ---@field descriptors? {rx: integer, tx: integer, rx_max: integer, tx_max: integer} rings of the device
 ---@field timestamping? ringtap.timestamping
+---@field xdp ringtap.interface_xdp
+
+---@class ringtap.interface_xdp what its driver can do, since Linux 6.3, and what is attached
+---@field native? boolean
+---@field zerocopy? boolean
+---@field fragments? boolean packets that lie in several frames, in native mode
+---@field programs? {id: integer, name?: string, mode: "native"|"generic"}[] name: where the process may ask for it
 
 ---@class ringtap.timestamping
 ---@field hardware_receive boolean
@@ -374,13 +437,18 @@ function source:filter(filter) end
 ---@field delivered integer handed to a loop
 ---@field dropped? integer sum of the causes below; absent for a file
 ---@field ring_full? integer packets for which the ring had no room
+---@field rx_ring_full? integer xdp: packets for which the RX ring had no room, the script was slow
+---@field fill_ring_empty? integer xdp: packets for which no frame of the UMEM was free, they were held or being sent
+---@field rx_dropped? integer xdp: packets too long for one frame where fragments are off, and what else the socket refused
+---@field redirect_failed? integer xdp: packets that the program gave to a socket and that never got there; known only
+--- after drain() or close()
 ---@field queued? integer accepted and waiting in the ring
 ---@field freezes? integer times that the ring was full
 ---@field ring_size? integer bytes; the size that was got
 ---@field block_size? integer
 ---@field block_count? integer
 ---@field timestamp_source? "software"|"hardware"
----@field filter_engine? "kernel"|"user"
+---@field filter_engine? "kernel"|"xdp"|"user"
 ---@field fanout_id? integer
 ---@field position? integer bytes of a file that were read, as it lies on the disk (perhaps compressed)
 ---@field size? integer bytes of that file; both absent for what is no regular file
@@ -417,8 +485,17 @@ function source:linktype() end
 ---@return string name of the interface, the path, or "memory"
 function source:name() end
 
----@return "packet"|"file"|"memory"
+---@return "packet"|"xdp"|"file"|"memory"
 function source:kind() end
+
+---@return "native"|"generic"|nil mode of the XDP program: what "auto" became; nil: it is not by AF_XDP, or detached
+function source:mode() end
+
+---@return boolean? zerocopy nil: it is not by AF_XDP
+function source:zerocopy() end
+
+---@return integer[]? queues of the device; nil: it is not by AF_XDP
+function source:queues() end
 
 ---@return {id: integer, name?: string, linktype: integer, snaplen?: integer, description?: string, filter?: string, received?: integer, dropped?: integer}[]
 function source:interfaces() end
@@ -436,6 +513,24 @@ local sink = {}
 ---@return string? message begins with "full" when it has to be tried again
 ---@return integer? errno EAGAIN for "full"; ENOBUFS, ENETDOWN or ENOLINK (no carrier) where that is why
 function sink:send(packet, time) end
+
+--- A sender sends a received packet on: without a copy when it lies in the sender's own UMEM (ringtap.port), once. What is
+--- changed in place is changed for whoever has the packet.
+---@param packet ringtap.packet
+---@param changes? string|table<string, any> bytes to write over its first ones, or fields with their values
+---@return true? ok
+---@return string? message begins with "full" when it has to be tried again
+---@return integer? errno
+function sink:forward(packet, changes) end
+
+---@return "native"|"generic"|nil mode of the XDP program beside it (ringtap.port); nil: there is none
+function sink:mode() end
+
+---@return boolean? zerocopy nil: it is not by AF_XDP
+function sink:zerocopy() end
+
+---@return integer[]? queues of the device, the first one is sent on; nil: it is not by AF_XDP
+function sink:queues() end
 
 --- Write out what was gathered; a sender waits until the kernel has taken what is queued.
 ---@param timeout? number seconds, of a sender; default 1
@@ -537,7 +632,7 @@ function sink:replay(what, options) end
 ---@field refused? integer of a sender: sent + queued + refused is what was given to it
 ---@field causes? table<string, integer> of refused: too_short, too_long, invalid, full, no_buffer, link_down, no_carrier, device_gone, abandoned
 ---@field waits? table<string, integer>
----@field method? "mmsg"|"ring"|"gso"
+---@field method? "mmsg"|"ring"|"gso"|"xdp"
 ---@field reason? string why that method
 ---@field calls? integer to the kernel
 ---@field frame_count? integer

@@ -17,6 +17,21 @@ function sending.packet(ns, o)
     return ringtap.eth { src = ns.a_mac, dst = ns.b_mac } / ip / l4 / (o.payload or ("\0"):rep(22))
 end
 
+--- The options of a sender that sends by "mmsg", "ring", "gso", or "xdp", which is another backend.
+---@return ringtap.sender_options
+function sending.options(method, more)
+    local o = method == "xdp" and { backend = "xdp" } or { method = method }
+    for k, v in pairs(more or {}) do
+        o[k] = v
+    end
+    return o
+end
+
+--- The same as text, for a program.
+function sending.options_text(method)
+    return ("{ %s = %q }"):format(next(sending.options(method)), method)
+end
+
 --- A sender on a's interface.
 ---@param ns support.namespaces
 ---@param options? ringtap.sender_options

@@ -65,8 +65,9 @@ struct rtap_source_if {
 };
 
 struct rtap_source_ops {
-    const char *kind; /* "packet", "file", "memory" */
-    bool live;        /* packets come from an interface */
+    const char *kind;  /* "packet", "file", "memory" */
+    bool live;         /* packets come from an interface */
+    bool sums_unknown; /* live: packets don't tell whether a checksum was left to the hardware */
     /* Next packet, or RTAP_AGAIN / RTAP_END / -errno. Never blocks for a live source; see source.c for the pin rules.
      */
     int (*next)(struct rtap_source *s, struct rtap_pkt *pkt);

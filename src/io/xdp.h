@@ -40,7 +40,8 @@ struct rtap_xdp_port_config {
     int64_t port_count;             /* ports that will share the UMEM; 0: 1 */
     int mode;                       /* enum rtap_xdp_mode */
     int copy, fragments, metadata;  /* 1, 0, -1: auto */
-    bool unaligned, huge_pages, replace;
+    bool unaligned, huge_pages, replace, promisc;
+    bool hardware_time; /* a packet's time is the device's, where it tells one */
     bool receives, sends;
     const char *program, *map, *pass;
     struct rtap_xdp_port *share; /* NULL: a UMEM of its own */

@@ -10,7 +10,7 @@
 #include "netns.h"
 #include "pace.h"
 #include <errno.h>
-#include <linux/if_arp.h>
+#include <linux/if_packet.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
     struct rtap_xsk_ring *r = &x->completion;
     struct rtap_xdp_pool *pool = p->pool;
     bool others = false;
-    uint32_t n;
+    uint32_t n, dropped = 0;
 
     if (x->fd < 0)
         return;
@@ -81,6 +81,10 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
         uint64_t addr = ((uint64_t *)r->entries)[(r->consumed + i) & r->mask];
         uint32_t frame = rtap_umem_frame(&pool->umem, addr);
 
+        if (addr == RTAP_XDP_NOWHERE) {
+            dropped++;
+            continue;
+        }
         if (frame >= p->send_first && frame < p->send_first + p->send_slots * p->slot_frames) {
             uint32_t slot = (frame - p->send_first) / p->slot_frames;
 
@@ -91,7 +95,7 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
             others = true;
         }
     }
-    p->completed += n;
+    p->completed += n - dropped;
     rtap_xsk_taken(r, n);
     if (others)
         rtap_xdp_publish(p);
@@ -185,7 +189,7 @@ static int find_queues(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         all = d.rx_channels;
     p->queue_count = cfg->queue_count ? cfg->queue_count : cfg->receives ? all : 1;
     if (p->queue_count > RTAP_XDP_MOST_QUEUES) {
-        snprintf(err, errlen, "%s: it has %u queues, more than the %u that one source can have: list some by queues",
+        snprintf(err, errlen, "%s: it has %u queues, more than the %d that one source can have: list some by queues",
                  cfg->ifname, p->queue_count, RTAP_XDP_MOST_QUEUES);
         return -E2BIG;
     }
@@ -231,8 +235,10 @@ static int take_pool(struct rtap_xdp_port *p, const struct rtap_xdp_port_config 
 
         if (pool->runs_used + runs_needed(p) > pool->run_count || pool->umem.fd < 0) {
             snprintf(err, errlen,
-                     "%s: the UMEM of %s has no frames left for another port: open that one with port_count=2", p->name,
-                     cfg->share->name);
+                     "%s: the UMEM of %s has no frames left for another port: open that one with port_count=2 (or "
+                     "more, when "
+                     "this one has more queues)",
+                     p->name, cfg->share->name);
             return -ENOSPC;
         }
         pool->refs++;
@@ -274,7 +280,7 @@ static int open_socket(struct rtap_xdp_port *p, const struct rtap_xdp_port_confi
         if (fd < 0) {
             snprintf(err, errlen, "%s: an AF_XDP socket: %s%s", p->name, text,
                      fd == -EPERM ? " (needs CAP_NET_RAW: run as root, or setcap "
-                                    "cap_net_raw,cap_net_admin,cap_bpf+ep on the lua binary)"
+                                    "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep on the lua binary)"
                                   : "");
             return fd;
         }
@@ -307,6 +313,11 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
     p->slot_frames = pool->umem.unaligned || !p->xsks[0].fragments
                          ? 1
                          : (longest + pool->umem.frame_size - 1) / pool->umem.frame_size;
+    if (p->slot_frames > p->ring_size) {
+        snprintf(err, errlen, "%s: ring_size = %u: not enough for one frame of %u bytes, which takes %u descriptors",
+                 p->name, p->ring_size, longest, p->slot_frames);
+        return -EINVAL;
+    }
     p->send_slots = pool->run / p->slot_frames;
     p->free_slots = calloc(p->send_slots + 1, sizeof(*p->free_slots));
     p->slot_left = calloc(p->send_slots + 1, sizeof(*p->slot_left));
@@ -321,7 +332,26 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
                  longest);
         return -EINVAL;
     }
+    if (p->slot_frames > p->xsks[0].tx.size) {
+        snprintf(err, errlen, "%s: ring_size = %u: a frame of %u bytes takes %u descriptors, of %u bytes each", p->name,
+                 p->xsks[0].tx.size, longest, p->slot_frames, pool->umem.frame_size);
+        return -EINVAL;
+    }
     return 0;
+}
+
+/* AF_XDP has no option for it; it lasts as long as a socket that does. */
+static int be_promiscuous(struct rtap_xdp_port *p, const char *netns, char *err, size_t errlen)
+{
+    struct packet_mreq mr = {.mr_ifindex = p->ifindex, .mr_type = PACKET_MR_PROMISC};
+
+    p->promisc_fd = rtap_device_socket(p->name, netns, SOCK_RAW, err, errlen);
+    if (p->promisc_fd < 0)
+        return p->promisc_fd;
+    if (setsockopt(p->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &mr, sizeof(mr)) == 0)
+        return 0;
+    snprintf(err, errlen, "%s: promiscuous mode: %s", p->name, strerror(errno));
+    return -errno;
 }
 
 struct load {
@@ -361,7 +391,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     p = calloc(1, sizeof(*p));
     if (p) {
         p->refs = 1;
-        p->link_fd = -1;
+        p->link_fd = p->promisc_fd = -1;
     }
     if (!p || copy_text(&p->name, cfg->ifname) < 0 || copy_text(&p->program_file, cfg->program) < 0 ||
         copy_text(&p->map_name, cfg->map) < 0 || copy_text(&p->pass, cfg->pass) < 0 ||
@@ -375,6 +405,7 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     p->receives = cfg->receives;
     p->sends = cfg->sends;
     p->memory = cfg->memory;
+    p->hardware_time = cfg->hardware_time;
     p->latency = cfg->latency >= 0 ? cfg->latency : DEFAULT_LATENCY;
     p->ring_size = cfg->ring_size ? (uint32_t)cfg->ring_size : DEFAULT_RING;
     p->link_fd = rtap_netns_socket(cfg->netns, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE, err, errlen);
@@ -408,6 +439,8 @@ int rtap_xdp_port_open(struct rtap_xdp_port **out, const struct rtap_xdp_port_co
     }
     for (unsigned i = 0; r == 0 && i < p->queue_count; i++)
         r = open_socket(p, cfg, i, err, errlen);
+    if (r == 0 && cfg->promisc)
+        r = be_promiscuous(p, cfg->netns, err, errlen);
     if (r == 0 && p->sends)
         r = make_slots(p, err, errlen);
     if (r == 0 && p->receives)
@@ -429,6 +462,9 @@ fail:
 
 void rtap_xdp_close_sockets(struct rtap_xdp_port *p)
 {
+    if (p->promisc_fd >= 0)
+        close(p->promisc_fd);
+    p->promisc_fd = -1;
     for (unsigned i = 0; p->xsks && i < p->queue_count; i++) {
         if (p->xsks[i].fd < 0)
             continue;

@@ -8,6 +8,7 @@
 #include <net/if.h>
 
 #define RTAP_XDP_MOST_PORTS 16
+#define RTAP_XDP_NOWHERE UINT64_MAX /* the address of a descriptor that is not to be sent any more */
 
 enum rtap_frame_place {
     RTAP_FRAME_FREE,     /* with the kernel, or in the list of frames to send from */
@@ -35,6 +36,7 @@ struct rtap_xdp_port {
     unsigned refs;
     char *name;
     int ifindex, link_fd; /* link_fd: NETLINK_ROUTE in its namespace */
+    int promisc_fd;       /* a socket that keeps it promiscuous; -1: none */
     uint64_t netns;       /* cookie */
     uint32_t mtu;
     uint8_t address[6];
@@ -53,7 +55,7 @@ struct rtap_xdp_port {
     uint32_t *free_slots, free_count; /* a stack */
     uint8_t *slot_left;               /* of each slot: descriptors not completed */
     uint64_t completed;               /* descriptors */
-    bool receives, sends, virtual;
+    bool receives, sends, virtual, hardware_time;
     unsigned ends;  /* source and sink that are open */
     bool receiving; /* its program catches frames */
 };

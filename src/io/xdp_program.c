@@ -114,9 +114,10 @@ static const char *last_words(struct messages *m)
 
 static const char *way_out(int r)
 {
-    return r == -EPERM || r == -EACCES ? " (needs CAP_NET_ADMIN and CAP_BPF: run as root, or setcap "
-                                         "cap_net_raw,cap_net_admin,cap_bpf+ep on the lua binary)"
-                                       : "";
+    return r == -EPERM || r == -EACCES
+               ? " (needs CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON: run as root, or setcap "
+                 "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep on the lua binary)"
+               : "";
 }
 
 static int fail(char *err, size_t errlen, int r, const char *name, const char *what, struct messages *m)
@@ -146,7 +147,8 @@ static int load_ours(struct rtap_xdp_program *p, bool fragments)
     p->object = open_embedded(rtap_redirect_object, rtap_redirect_object_end, "ringtap");
     if (!p->object)
         return -errno;
-    bpf_object__for_each_program(prog, p->object) bpf_program__set_flags(prog, fragments ? BPF_F_XDP_HAS_FRAGS : 0);
+    for (prog = bpf_object__next_program(p->object, NULL); prog; prog = bpf_object__next_program(p->object, prog))
+        bpf_program__set_flags(prog, fragments ? BPF_F_XDP_HAS_FRAGS : 0);
     r = bpf_object__load(p->object);
     if (r < 0) {
         bpf_object__close(p->object);
@@ -173,15 +175,13 @@ static int load_metadata(struct rtap_xdp_program *p, int ifindex)
     p->metadata = open_embedded(rtap_metadata_object, rtap_metadata_object_end, "ringtap_device");
     if (!p->metadata)
         return -errno;
-    bpf_object__for_each_map(map, p->metadata)
-    {
+    for (map = bpf_object__next_map(p->metadata, NULL); map; map = bpf_object__next_map(p->metadata, map)) {
         int fd = bpf_object__find_map_fd_by_name(p->object, bpf_map__name(map));
 
         if (fd >= 0 && r == 0)
             r = bpf_map__reuse_fd(map, fd);
     }
-    bpf_object__for_each_program(prog, p->metadata)
-    {
+    for (prog = bpf_object__next_program(p->metadata, NULL); prog; prog = bpf_object__next_program(p->metadata, prog)) {
         bpf_program__set_ifindex(prog, (uint32_t)ifindex);
         bpf_program__set_flags(prog, (p->fragments ? BPF_F_XDP_HAS_FRAGS : 0) | BPF_F_XDP_DEV_BOUND_ONLY);
     }
@@ -201,8 +201,7 @@ static struct bpf_map *find_xskmap(struct bpf_object *o, const char *name, unsig
     struct bpf_map *map, *found = NULL;
 
     *count = 0;
-    bpf_object__for_each_map(map, o)
-    {
+    for (map = bpf_object__next_map(o, NULL); map; map = bpf_object__next_map(o, map)) {
         if (bpf_map__type(map) == BPF_MAP_TYPE_XSKMAP && (!name || strcmp(bpf_map__name(map), name) == 0)) {
             found = map;
             ++*count;
@@ -223,8 +222,7 @@ static int load_file(struct rtap_xdp_program *p, const struct rtap_xdp_config *c
     p->object = bpf_object__open_file(cfg->file, NULL);
     if (!p->object)
         return fail(err, errlen, -errno, cfg->file, "opening it", m);
-    bpf_object__for_each_program(prog, p->object)
-    {
+    for (prog = bpf_object__next_program(p->object, NULL); prog; prog = bpf_object__next_program(p->object, prog)) {
         if (bpf_program__type(prog) == BPF_PROG_TYPE_XDP) {
             found = prog;
             programs++;
@@ -332,10 +330,12 @@ static const char *mode_name(enum rtap_xdp_mode mode)
     return mode == RTAP_XDP_NATIVE ? "native" : "generic";
 }
 
+static int query(int ifindex, struct rtap_xdp_attached list[3]);
+
 static int tell_occupied(const struct rtap_xdp_config *cfg, int r, char *err, size_t errlen)
 {
     struct rtap_xdp_attached list[3];
-    int n = rtap_xdp_query(cfg->ifindex, list);
+    int n = query(cfg->ifindex, list);
 
     if (n > 0)
         snprintf(
@@ -372,12 +372,21 @@ static int tell_refused(struct rtap_xdp_program *p, const struct rtap_xdp_config
     return r;
 }
 
-/* Remove what is there, whoever put it there: by its link, or as it was attached without one. */
+static bool has_program(const struct rtap_xdp_attached *list, int n, uint32_t id)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i].id == id)
+            return true;
+    return false;
+}
+
+/* Remove what is there, whoever put it there: by its link, or as it was attached without one. A link tells the index of
+ * its interface, not the namespace: in another one the same index is another interface. */
 static void make_room(int ifindex)
 {
     struct rtap_xdp_attached list[3];
     uint32_t id = 0;
-    int n;
+    int n = query(ifindex, list);
 
     while (bpf_link_get_next_id(id, &id) == 0) {
         struct bpf_link_info info = {0};
@@ -387,11 +396,11 @@ static void make_room(int ifindex)
         if (fd < 0)
             continue;
         if (bpf_obj_get_info_by_fd(fd, &info, &len) == 0 && info.type == BPF_LINK_TYPE_XDP &&
-            info.xdp.ifindex == (uint32_t)ifindex)
+            info.xdp.ifindex == (uint32_t)ifindex && has_program(list, n, info.prog_id))
             bpf_link_detach(fd);
         close(fd);
     }
-    n = rtap_xdp_query(ifindex, list);
+    n = query(ifindex, list);
     for (int i = 0; i < n; i++)
         bpf_xdp_detach(ifindex, attach_flags(list[i].mode), NULL);
 }
@@ -516,7 +525,7 @@ int rtap_xdp_current_map(const struct rtap_xdp_program *p)
     return p->current;
 }
 
-int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3])
+static int query(int ifindex, struct rtap_xdp_attached list[3])
 {
     LIBBPF_OPTS(bpf_xdp_query_opts, o);
     const struct {
@@ -544,5 +553,16 @@ int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3])
             close(fd);
         n++;
     }
+    return n;
+}
+
+int rtap_xdp_query(int ifindex, struct rtap_xdp_attached list[3])
+{
+    struct messages m;
+    int n;
+
+    listen_begin(&m);
+    n = query(ifindex, list);
+    listen_end(&m);
     return n;
 }

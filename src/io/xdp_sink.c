@@ -4,13 +4,13 @@
  *
  * In copy mode the kernel takes descriptors during a call only, in order, and the consumer index tells how far it came.
  * EBUSY says that the last one it took is lost, everything before it was sent: so each frame's fate is known. A
- * descriptor that was published can't be taken back, but made invalid, and then the kernel passes over it.
+ * descriptor that was published can't be taken back, but made invalid: then the kernel passes over it, one in each call
+ * (since Linux 6.6). Some kernels report it as completed, others don't.
  */
 #include "xdp_port.h"
 
 #include "../packet/bytes.h"
 #include "../packet/gso.h"
-#include "../packet/partial.h"
 #include "pace.h"
 #include <errno.h>
 #include <linux/if.h>
@@ -24,6 +24,7 @@
 
 #define KICK_AT 64              /* frames that are committed before the kernel is called */
 #define LINK_PAUSE 5000000      /* ns between looks at a link that is down */
+#define LOOK_EVERY 50000000     /* ns between looks at one that is up: nothing else tells of a lower MTU */
 #define FIRST_BACKOFF 50000     /* ns */
 #define LONGEST_BACKOFF 1000000 /* ns */
 #define CLOSING_TIME 200000000  /* ns that close() gives what is queued */
@@ -47,6 +48,7 @@ struct xdp_sink {
     struct rtap_sink_stats st;
     bool running, gone;
     int64_t backoff;
+    int64_t next_look;
 };
 
 static struct xdp_sink *sink_of(struct rtap_sink *k)
@@ -104,9 +106,11 @@ static uint32_t account(struct xdp_sink *t, bool lost, struct queued *last)
     uint32_t n = 0;
 
     r->consumed = __atomic_load_n(r->consumer, __ATOMIC_ACQUIRE);
-    while ((int32_t)(r->consumed - t->tail) > 0) {
+    while (t->tail != r->produced) {
         struct queued *q = queued_at(t, t->tail);
 
+        if (r->consumed - t->tail < q->descs) /* of a long frame it may have taken a part */
+            break;
         t->tail += q->descs;
         if (q->slot == NO_SLOT && q->frame == NO_SLOT)
             continue;
@@ -123,6 +127,38 @@ static uint32_t account(struct xdp_sink *t, bool lost, struct queued *last)
     return n;
 }
 
+/* taken: descriptors of it that the kernel has taken already, and will complete when it sees that the rest is invalid.
+ */
+static void free_queued(struct xdp_sink *t, struct queued *q, uint32_t taken)
+{
+    if (q->slot != NO_SLOT) {
+        t->port->slot_left[q->slot] = (uint8_t)taken;
+        if (taken == 0)
+            t->port->free_slots[t->port->free_count++] = q->slot;
+    } else {
+        rtap_xdp_give_back(t->port->pool, q->frame, RTAP_FRAME_SENDING);
+    }
+    t->submitted -= q->descs - taken;
+    q->slot = q->frame = NO_SLOT;
+}
+
+/* Nothing that is queued will be sent: its memory is free again. */
+static void free_all(struct xdp_sink *t)
+{
+    for (uint32_t i = t->tail; i != t->xsk->tx.produced;) {
+        struct queued *q = queued_at(t, i);
+        uint32_t taken = i == t->tail ? t->xsk->tx.consumed - i : 0;
+
+        for (uint32_t n = taken; n < q->descs; n++)
+            *desc_at(t, i + n) = (struct xdp_desc){.addr = RTAP_XDP_NOWHERE}; /* the kernel passes over it */
+        i += q->descs;
+        if (q->slot != NO_SLOT || q->frame != NO_SLOT)
+            free_queued(t, q, taken);
+    }
+    t->frames = 0;
+    rtap_xdp_publish(t->port);
+}
+
 static int link_is_gone(struct xdp_sink *t)
 {
     struct queued last;
@@ -130,7 +166,7 @@ static int link_is_gone(struct xdp_sink *t)
     t->gone = true;
     account(t, false, &last);
     refuse(t, RTAP_DEVICE_GONE, 0, t->frames);
-    t->frames = 0;
+    free_all(t);
     t->tail = t->xsk->tx.produced;
     return rtap_sink_fail(&t->sink, -ENXIO, "%s: No such device (it was deleted or moved to another namespace)",
                           t->sink.name);
@@ -150,6 +186,7 @@ static int check_link(struct xdp_sink *t)
     if (!(n.flags & IFF_LOWER_UP))
         return blocked(t, RTAP_NO_CARRIER);
     t->running = true;
+    t->next_look = rtap_pace_now() + LOOK_EVERY;
     return 0;
 }
 
@@ -193,9 +230,11 @@ static int sink_kick(struct rtap_sink *k)
     rtap_xsk_publish(r);
     t->waiting = 0;
     rtap_xdp_complete(t->port);
+    if (t->running && t->tail != r->produced && rtap_pace_now() >= t->next_look)
+        t->running = false;
     while (t->tail != r->produced) {
+        uint32_t n, from = r->consumed;
         int err = 0, e;
-        uint32_t n;
 
         e = t->running ? 0 : check_link(t);
         if (e < 0)
@@ -208,7 +247,7 @@ static int sink_kick(struct rtap_sink *k)
         switch (err) {
         case 0:
         case EAGAIN: /* it takes so many in one call, or there was no room for completions */
-            if (n == 0 && t->tail != r->produced) {
+            if (r->consumed == from && t->tail != r->produced) {
                 rtap_xdp_complete(t->port);
                 return blocked(t, RTAP_FULL);
             }
@@ -263,10 +302,10 @@ static int sink_reserve(struct rtap_sink *k, uint32_t size, uint8_t **data)
                        slot_size(t));
         return refuse(t, RTAP_TOO_LONG, -EMSGSIZE, 1);
     }
+    r = make_room(t, p->slot_frames); /* also for a slot that a refused frame left: its room may be taken */
+    if (r < 0)
+        return r;
     if (t->slot == NO_SLOT) {
-        r = make_room(t, p->slot_frames);
-        if (r < 0)
-            return r;
         if (p->free_count == 0)
             rtap_xdp_complete(p);
         if (p->free_count == 0) {
@@ -398,7 +437,7 @@ static int sink_pass(struct rtap_sink *k, const struct rtap_pkt *pkt)
     if (r < 0)
         return r;
     if (pool->local)
-        rtap_partial_finish((uint8_t *)pkt->data, pkt->caplen);
+        rtap_checksum_finish(pkt, (uint8_t *)pkt->data);
     *desc_at(t, t->xsk->tx.produced++) =
         (struct xdp_desc){.addr = (uint64_t)(pkt->data - pool->umem.area), .len = pkt->caplen};
     pool->frames[frame].place = RTAP_FRAME_BOTH;
@@ -433,18 +472,6 @@ static int sink_wait(struct rtap_sink *k, int64_t timeout)
     return p[0].revents ? -EINTR : 1;
 }
 
-static void free_queued(struct xdp_sink *t, struct queued *q)
-{
-    if (q->slot != NO_SLOT) {
-        t->port->slot_left[q->slot] = 0;
-        t->port->free_slots[t->port->free_count++] = q->slot;
-    } else if (q->frame != NO_SLOT) {
-        rtap_xdp_give_back(t->port->pool, q->frame, RTAP_FRAME_SENDING);
-    }
-    t->submitted -= q->descs;
-    q->slot = q->frame = NO_SLOT;
-}
-
 static void sink_drop(struct rtap_sink *k, enum rtap_cause why, uint64_t more)
 {
     struct xdp_sink *t = sink_of(k);
@@ -452,16 +479,7 @@ static void sink_drop(struct rtap_sink *k, enum rtap_cause why, uint64_t more)
 
     account(t, false, &last);
     refuse(t, why, 0, t->frames + more);
-    for (uint32_t i = t->tail; t->frames > 0 && i != t->xsk->tx.produced;) {
-        struct queued *q = queued_at(t, i);
-
-        for (uint32_t n = 0; n < q->descs; n++)
-            *desc_at(t, i + n) = (struct xdp_desc){.addr = UINT64_MAX}; /* the kernel passes over it */
-        i += q->descs;
-        free_queued(t, q);
-    }
-    t->frames = 0;
-    rtap_xdp_publish(t->port);
+    free_all(t);
 }
 
 static uint64_t sink_pending(struct rtap_sink *k)
@@ -495,7 +513,7 @@ void rtap_xdp_flush(struct rtap_xdp_pool *pool)
     for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++) {
         struct xdp_sink *t = pool->sinks[i] ? sink_of(pool->sinks[i]) : NULL;
 
-        if (t && t->waiting)
+        if (t && t->frames) /* also those that it could not pass on before: nobody else may try again */
             sink_kick(&t->sink); /* what it can't pass on stays queued, or is counted */
         else if (t)
             rtap_xdp_complete(t->port);
@@ -563,6 +581,7 @@ static const struct rtap_sink_ops xdp_sink_ops = {
 int rtap_xdp_sink_new(struct rtap_sink **out, struct rtap_xdp_port *p, char *err, size_t errlen)
 {
     struct xdp_sink *t = calloc(1, sizeof(*t));
+    unsigned place;
 
     *out = NULL;
     if (t) {
@@ -585,11 +604,14 @@ int rtap_xdp_sink_new(struct rtap_sink **out, struct rtap_xdp_port *p, char *err
     t->backoff = FIRST_BACKOFF;
     p->refs++;
     p->ends++;
-    for (unsigned i = 0; i < RTAP_XDP_MOST_PORTS; i++)
-        if (!p->pool->sinks[i]) {
-            p->pool->sinks[i] = &t->sink;
-            break;
-        }
+    for (place = 0; place < RTAP_XDP_MOST_PORTS && p->pool->sinks[place]; place++)
+        ;
+    if (place == RTAP_XDP_MOST_PORTS) { /* nobody would flush it */
+        snprintf(err, errlen, "%s: more than %d ports and senders share a UMEM", p->name, RTAP_XDP_MOST_PORTS);
+        destroy(t);
+        return -ENOSPC;
+    }
+    p->pool->sinks[place] = &t->sink;
     *out = &t->sink;
     return 0;
 }

@@ -26,6 +26,7 @@
 #define BATCH 64
 #define LOOK_EVERY 200000000 /* ns between looks whether the device is still there */
 #define SETTLE 2000000       /* ns after detaching the program until nothing comes any more */
+#define SENDING_NAP 1000000  /* ns, while poll(2) is not to be called */
 #define NO_FRAME UINT32_MAX
 
 struct batch {
@@ -277,7 +278,7 @@ static int xdp_next(struct rtap_source *s, struct rtap_pkt *pkt)
 
         stamp->magic = 0;
         pkt->time = (int64_t)stamp->time - x->tai_offset;
-        if (stamp->hardware) {
+        if (stamp->hardware && x->port->hardware_time) {
             pkt->time = (int64_t)stamp->hardware;
             pkt->status = RTAP_PKT_INTERFACE | RTAP_PKT_TS_HARDWARE;
             x->hardware_time++;
@@ -324,6 +325,16 @@ static int64_t nap_time(struct xdp_source *x, int64_t now)
     return nap;
 }
 
+/* Published frames that the kernel has not taken: in copy mode poll(2), on the socket that they share with what comes,
+ * would send them and not tell which were lost. */
+static bool is_sending(const struct rtap_xdp_port *p)
+{
+    const struct rtap_xsk *xsk = &p->xsks[0];
+
+    return xsk->fd >= 0 && xsk->tx.map && !xsk->zerocopy &&
+           __atomic_load_n(xsk->tx.producer, __ATOMIC_RELAXED) != __atomic_load_n(xsk->tx.consumer, __ATOMIC_ACQUIRE);
+}
+
 static int look_for_device(struct xdp_source *x, int64_t now)
 {
     struct rtap_netif n;
@@ -345,6 +356,7 @@ static int xdp_wait(struct rtap_source *s, int64_t timeout)
 
     if (is_ready(x) || x->ended)
         return 1;
+    rtap_xdp_flush(x->port->pool); /* frames that were passed on come back here: no other packet may come before */
     if (timeout == 0 && !x->draining)
         return 0;
     now = rtap_pace_now();
@@ -370,9 +382,14 @@ static int xdp_wait(struct rtap_source *s, int64_t timeout)
             r = look_for_device(x, now);
             if (r < 0)
                 return r;
-            if (until - now > LOOK_EVERY)
-                until = now + LOOK_EVERY;
-            r = rtap_source_poll(s, x->epoll, until - now, NULL);
+            if (is_sending(x->port)) {
+                until = until - now > SENDING_NAP ? now + SENDING_NAP : until;
+                r = rtap_source_poll(s, -1, until - now, NULL);
+                rtap_xdp_flush(x->port->pool);
+            } else {
+                until = until - now > LOOK_EVERY ? now + LOOK_EVERY : until;
+                r = rtap_source_poll(s, x->epoll, until - now, NULL);
+            }
         }
         if (r < 0)
             return r;
@@ -396,7 +413,8 @@ static int xdp_fd(struct rtap_source *s)
 static int combine(struct xdp_source *x, struct rtap_filter *f, struct rtap_filter **out)
 {
     const char *pass = x->port->pass;
-    char *expr;
+    struct rtap_filter *alone = NULL;
+    char *expr, text[256];
     int r;
 
     *out = NULL;
@@ -410,6 +428,9 @@ static int combine(struct xdp_source *x, struct rtap_filter *f, struct rtap_filt
         return rtap_source_fail(&x->source, -ENOMEM, "%s: %s", x->source.name, strerror(ENOMEM));
     r = rtap_filter_new(out, expr, RTAP_LINKTYPE_ETHERNET, true, x->source.error, sizeof(x->source.error));
     free(expr);
+    if (r < 0 && rtap_filter_new(&alone, pass, RTAP_LINKTYPE_ETHERNET, true, text, sizeof(text)) < 0)
+        rtap_source_fail(&x->source, r, "%s: pass: %s", x->source.name, text);
+    rtap_filter_unref(alone);
     return r;
 }
 
@@ -596,6 +617,7 @@ static void xdp_destroy(struct rtap_source *s)
 static const struct rtap_source_ops xdp_ops = {
     .kind = "xdp",
     .live = true,
+    .sums_unknown = true,
     .next = xdp_next,
     .release = xdp_release,
     .wait = xdp_wait,

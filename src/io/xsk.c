@@ -25,7 +25,7 @@
 
 #define HUGE_PAGE (2u << 20)
 #define BUSY_TIME 1000000000 /* ns that a queue which was ours is waited for */
-#define BRIEF_TIME 300000000 /* any other: a process that ended just now may have had it */
+#define GRACE 100000000      /* ns for any: a process that ended just now may have had it */
 #define TX_BUDGET 512        /* frames that a call may send in copy mode; the kernel's own default is 32 */
 
 static int fail(char *err, size_t errlen, int r, const char *name, const char *what)
@@ -187,9 +187,9 @@ static int64_t now(void)
 }
 
 /* The kernel lets go of a queue some milliseconds after the socket is closed. */
-static int bind_patiently(int fd, const struct sockaddr_xdp *to, bool was_ours)
+static int bind_patiently(int fd, const struct sockaddr_xdp *to, bool ours)
 {
-    int64_t until = now() + (was_ours ? BUSY_TIME : BRIEF_TIME);
+    int64_t until = now() + (ours ? BUSY_TIME : GRACE);
     const struct timespec nap = {0, 1000000};
 
     for (;;) {

@@ -57,7 +57,7 @@ struct rtap_xsk_config {
     int copy;                                              /* 1: XDP_COPY, 0: XDP_ZEROCOPY, -1: the driver's best */
     bool need_wakeup, fragments;
     int64_t busy_poll; /* us, 0: no */
-    bool was_ours;     /* this queue was ours a moment ago: EBUSY is waited out for a second, not 0.3 */
+    bool was_ours;     /* this queue was ours a moment ago: EBUSY is waited out, up to a second, else a tenth */
 };
 
 struct rtap_xsk {

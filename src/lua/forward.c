@@ -168,7 +168,10 @@ static int forward_packet(lua_State *L, struct rtap_lua *S, struct rtap_lua_loop
         S->L = L; /* for functions that the sink runs */
         k->frame = &f->frame;
         k->wake_fd = forward_wake_fd(lp);
-        r = rtap_lua_sink_put(L, S, f->to, at, lp->source->ops->live);
+        if (lua_islightuserdata(L, at) && !f->to->loops && rtap_xdp_sink_has(k, &lp->slot->pkt)) /* nobody writes to it any more */
+            r = rtap_sink_pass(k, &lp->slot->pkt);
+        else
+            r = rtap_lua_sink_put(L, S, f->to, at, lp->source->ops->live && !lp->source->ops->sums_unknown);
         if (f->to->sink) {
             f->to->sink->wake_fd = -1;
             f->to->sink->frame = NULL;

@@ -1,6 +1,9 @@
 /* ringtap.interfaces and ringtap.interface: what the kernel says of network interfaces. */
 #include "../io/netif.h"
 
+#include "../io/netdev.h"
+#include "../io/netns.h"
+#include "../io/xdp_program.h"
 #include "process.h"
 #include <errno.h>
 #include <linux/net_tstamp.h>
@@ -128,6 +131,46 @@ static void set_pairs(lua_State *L, const char *name, lua_Integer rx, lua_Intege
     lua_setfield(L, -2, name);
 }
 
+struct query {
+    int ifindex;
+    struct rtap_xdp_attached list[3];
+};
+
+static int query_there(void *arg)
+{
+    struct query *q = arg;
+
+    return rtap_xdp_query(q->ifindex, q->list);
+}
+
+/* What its driver can do with XDP, and the programs that are attached; what can't be known is absent. */
+static void set_xdp(lua_State *L, const char *netns, int ifindex)
+{
+    struct query q = {.ifindex = ifindex};
+    struct rtap_netdev_xdp x;
+    char err[256];
+    int n = 0;
+
+    lua_createtable(L, 0, 4);
+    if (rtap_netdev_xdp(netns, ifindex, &x) == 0) {
+        set_boolean(L, "native", x.native);
+        set_boolean(L, "zerocopy", x.zerocopy);
+        set_boolean(L, "fragments", x.fragments);
+    }
+    if (rtap_netns_run(netns, query_there, &q, &n, err, sizeof(err)) == 0 && n >= 0) {
+        lua_createtable(L, n, 0);
+        for (int i = 0; i < n; i++) {
+            lua_createtable(L, 0, 3);
+            rtap_lua_set_integer(L, "id", q.list[i].id);
+            set_text(L, "name", q.list[i].name);
+            set_text(L, "mode", q.list[i].mode == RTAP_XDP_NATIVE ? "native" : "generic");
+            lua_rawseti(L, -2, i + 1);
+        }
+        lua_setfield(L, -2, "programs");
+    }
+    lua_setfield(L, -2, "xdp");
+}
+
 /* interface(name [, netns]): a table; or nil, message, errno */
 static int interface(lua_State *L)
 {
@@ -152,6 +195,7 @@ static int interface(lua_State *L)
     set_known(L, "link", d.link);
     set_offloads(L, &d);
     set_timestamping(L, &d);
+    set_xdp(L, netns, list[i].index);
     if (d.has_channels)
         set_pairs(L, "channels", d.rx_channels, d.tx_channels, d.rx_channels_max, d.tx_channels_max);
     if (d.has_rings)

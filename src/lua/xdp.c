@@ -4,6 +4,7 @@
  */
 #include "../io/xdp.h"
 
+#include "../packet/gso.h"
 #include "sink.h"
 #include <errno.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@ struct xdp_options {
     int64_t snaplen;
     int backend, direction;
     int filter, queues, latency, copy, mode, fragments, metadata, pass, umem;
-    bool promisc;
+    int timestamp;
 };
 
 #define O(field) offsetof(struct xdp_options, field)
@@ -24,33 +25,41 @@ struct xdp_options {
 static const char *const backend_names[] = {"packet", "xdp", NULL};
 static const char *const mode_names[] = {"auto", "native", "generic", NULL}; /* enum rtap_xdp_mode */
 static const char *const direction_names[] = {"both", "in", NULL};
+static const char *const timestamp_names[] = {"software", "hardware", NULL};
 
-#define COMMON                                                                                                       \
-    {"backend", RTAP_OPT_ENUM, O(backend), 0, 0, backend_names}, {"netns", RTAP_OPT_STRING, O(c.netns), 0, 0, NULL}, \
-        {"copy", RTAP_OPT_VALUE, O(copy), 0, 0, NULL}, {"fragments", RTAP_OPT_VALUE, O(fragments), 0, 0, NULL},      \
-        {"queues", RTAP_OPT_VALUE, O(queues), 0, 0, NULL},                                                           \
-        {"ring_size", RTAP_OPT_INT, O(c.ring_size), 1, 1 << 16, NULL},                                               \
-        {"frame_size", RTAP_OPT_INT, O(c.frame_size), 1, 1 << 16, NULL},                                             \
-        {"frame_count", RTAP_OPT_INT, O(c.frame_count), 1, MOST_FRAMES, NULL},                                       \
-        {"headroom", RTAP_OPT_INT, O(c.headroom), 0, 1 << 16, NULL},                                                 \
-        {"unaligned", RTAP_OPT_BOOL, O(c.unaligned), 0, 0, NULL},                                                    \
-        {"huge_pages", RTAP_OPT_BOOL, O(c.huge_pages), 0, 0, NULL},                                                  \
-    {                                                                                                                \
-        "busy_poll", RTAP_OPT_SECONDS, O(c.busy_poll), 0, 1000000000, NULL                                           \
-    }
+/* clang-format off */
+#define COMMON \
+    {"backend", RTAP_OPT_ENUM, O(backend), 0, 0, backend_names}, \
+    {"netns", RTAP_OPT_STRING, O(c.netns), 0, 0, NULL}, \
+    {"copy", RTAP_OPT_VALUE, O(copy), 0, 0, NULL}, \
+    {"fragments", RTAP_OPT_VALUE, O(fragments), 0, 0, NULL}, \
+    {"queues", RTAP_OPT_VALUE, O(queues), 0, 0, NULL}, \
+    {"ring_size", RTAP_OPT_INT, O(c.ring_size), 1, 1 << 16, NULL}, \
+    {"frame_size", RTAP_OPT_INT, O(c.frame_size), 1, 1 << 16, NULL}, \
+    {"frame_count", RTAP_OPT_INT, O(c.frame_count), 1, MOST_FRAMES, NULL}, \
+    {"headroom", RTAP_OPT_INT, O(c.headroom), 0, 1 << 16, NULL}, \
+    {"unaligned", RTAP_OPT_BOOL, O(c.unaligned), 0, 0, NULL}, \
+    {"huge_pages", RTAP_OPT_BOOL, O(c.huge_pages), 0, 0, NULL}, \
+    {"busy_poll", RTAP_OPT_SECONDS, O(c.busy_poll), 0, 1000000000, NULL}
 
-#define RECEIVING                                                                                                     \
-    {"mode", RTAP_OPT_ENUM, O(mode), 0, 0, mode_names}, {"snaplen", RTAP_OPT_INT, O(snaplen), 0, INT32_MAX, NULL},    \
-        {"latency", RTAP_OPT_VALUE, O(latency), 0, 0, NULL}, {"metadata", RTAP_OPT_VALUE, O(metadata), 0, 0, NULL},   \
-        {"replace", RTAP_OPT_BOOL, O(c.replace), 0, 0, NULL}, {"program", RTAP_OPT_STRING, O(c.program), 0, 0, NULL}, \
-        {"map", RTAP_OPT_STRING, O(c.map), 0, 0, NULL}, {"pass", RTAP_OPT_STRING, O(c.pass), 0, 0, NULL},             \
-        {"direction", RTAP_OPT_ENUM, O(direction), 0, 0, direction_names},                                            \
-    {                                                                                                                 \
-        "filter", RTAP_OPT_VALUE, O(filter), 0, 0, NULL                                                               \
-    }
+#define RECEIVING \
+    {"mode", RTAP_OPT_ENUM, O(mode), 0, 0, mode_names}, \
+    {"snaplen", RTAP_OPT_INT, O(snaplen), 0, INT32_MAX, NULL}, \
+    {"latency", RTAP_OPT_VALUE, O(latency), 0, 0, NULL}, \
+    {"metadata", RTAP_OPT_VALUE, O(metadata), 0, 0, NULL}, \
+    {"replace", RTAP_OPT_BOOL, O(c.replace), 0, 0, NULL}, \
+    {"program", RTAP_OPT_STRING, O(c.program), 0, 0, NULL}, \
+    {"map", RTAP_OPT_STRING, O(c.map), 0, 0, NULL}, \
+    {"pass", RTAP_OPT_STRING, O(c.pass), 0, 0, NULL}, \
+    {"promisc", RTAP_OPT_BOOL, O(c.promisc), 0, 0, NULL}, \
+    {"timestamp", RTAP_OPT_ENUM, O(timestamp), 0, 0, timestamp_names}, \
+    {"direction", RTAP_OPT_ENUM, O(direction), 0, 0, direction_names}, \
+    {"filter", RTAP_OPT_VALUE, O(filter), 0, 0, NULL}
+/* clang-format on */
 
 static const struct rtap_option capture_options[] = {COMMON, RECEIVING, {NULL, 0, 0, 0, 0, NULL}};
-static const struct rtap_option sender_options[] = {COMMON, {NULL, 0, 0, 0, 0, NULL}};
+static const struct rtap_option sender_options[] = {
+    COMMON, {"umem", RTAP_OPT_VALUE, O(umem), 0, 0, NULL}, {NULL, 0, 0, 0, 0, NULL}};
 static const struct rtap_option port_options[] = {
     COMMON,
     RECEIVING,
@@ -181,6 +190,7 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
     lua_settop(L, 2);
     rtap_lua_options(L, 2, what, options, o);
     c->mode = o->mode;
+    c->hardware_time = o->timestamp == 1;
     c->copy = tristate(L, what, "copy", o->copy);
     c->fragments = tristate(L, what, "fragments", o->fragments);
     c->metadata = tristate(L, what, "metadata", o->metadata);
@@ -201,11 +211,14 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
     if (o->snaplen == 0)
         o->snaplen = 262144;
     if (o->umem) {
-        struct rtap_lua_port *other = rtap_lua_check(L, o->umem, S->mt_port, "port");
+        struct rtap_lua_port *other = rtap_lua_test(L, o->umem, S->mt_port);
 
-        if (!other->port)
+        if (!other)
+            luaL_error(L, "%s: option 'umem' must be a port, not %s", what, luaL_typename(L, o->umem));
+        else if (!other->port)
             luaL_error(L, "%s: option 'umem': a closed port", what);
-        c->share = other->port;
+        else
+            c->share = other->port;
     }
 }
 
@@ -259,6 +272,21 @@ int rtap_lua_sender_xdp(lua_State *L, struct rtap_lua *S)
 
 /* ------------------------------------------------------------------ ports */
 
+/* A port that could not be opened as a whole. */
+static void give_up(struct rtap_lua_port *u, struct rtap_lua_source *rx, struct rtap_lua_sink *tx)
+{
+    char err[512];
+
+    if (rx->source)
+        rtap_source_close(rx->source);
+    rx->source = NULL;
+    if (tx->sink)
+        tx->sink->ops->close(tx->sink, err, sizeof(err));
+    tx->sink = NULL;
+    rtap_xdp_port_unref(u->port);
+    u->port = NULL;
+}
+
 /* ringtap.port(ifname [, options]): port, or nil, message, errno */
 static int port(lua_State *L)
 {
@@ -288,12 +316,16 @@ static int port(lua_State *L)
         r = rtap_xdp_sink_new(&tx->sink, u->port, err, sizeof(err));
     if (r == 0)
         r = rtap_xdp_source_new(&rx->source, u->port, (uint32_t)o.snaplen, err, sizeof(err));
-    if (r < 0)
-        return rtap_lua_fail(L, r, err); /* what is open is closed by its finalizer */
-    tx->linktype = tx->sink->linktype;
-    r = rtap_lua_capture_start(L, S, at + 1, o.filter, rtap_xdp_source_start);
-    if (r > 1)
+    if (r == 0) {
+        tx->linktype = tx->sink->linktype;
+        r = rtap_lua_capture_start(L, S, at + 1, o.filter, rtap_xdp_source_start);
+    } else {
+        r = rtap_lua_fail(L, r, err);
+    }
+    if (r > 1) { /* the queue is free at once, for another try */
+        give_up(u, rx, tx);
         return r;
+    }
     lua_settop(L, at);
     return 1;
 }
@@ -303,15 +335,21 @@ static int port_close(lua_State *L)
 {
     struct rtap_lua_port *u = rtap_lua_check(L, 1, RTAP_STATE(L)->mt_port, "port");
     struct rtap_xdp_port *p = u->port;
+    struct rtap_lua_sink *tx;
 
+    if (lua_getiuservalue(L, 1, 2) == LUA_TUSERDATA) {
+        tx = lua_touserdata(L, -1);
+        if (tx->sink && tx->sink->busy) /* before anything is closed */
+            return luaL_error(L, "the sink is at work: what it calls can't close it");
+    }
     u->port = NULL;
+    rtap_xdp_port_unref(p); /* its ends have references of their own; closing them may raise */
     for (int i = 1; p && i <= 2; i++) {
         lua_getiuservalue(L, 1, i);
         lua_getfield(L, -1, "close");
         lua_insert(L, -2);
         lua_call(L, 1, 0);
     }
-    rtap_xdp_port_unref(p);
     return 0;
 }
 
@@ -449,6 +487,8 @@ static int forward_changed(struct rtap_sink *k, const struct rtap_pkt *pkt, cons
     uint8_t *data;
     int r;
 
+    if (pkt->caplen < pkt->len || !rtap_sink_takes(k, pkt->linktype))
+        return rtap_sink_send(k, pkt); /* which refuses it */
     if (len <= pkt->caplen && rtap_xdp_sink_has(k, pkt)) {
         memcpy((uint8_t *)pkt->data, bytes, len);
         return rtap_sink_pass(k, pkt);
@@ -460,6 +500,10 @@ static int forward_changed(struct rtap_sink *k, const struct rtap_pkt *pkt, cons
         return r;
     memcpy(data, pkt->data, pkt->caplen);
     memcpy(data, bytes, len);
+    if (!(pkt->status & RTAP_PKT_VNET))
+        rtap_checksum_finish(&changed, data);
+    else if (pkt->status & RTAP_PKT_CSUM_NOT_READY)
+        rtap_vnet_complete(&changed, data);
     return k->ops->commit(k, &changed);
 }
 
@@ -475,8 +519,6 @@ int rtap_lua_sink_forward(lua_State *L)
 
     if (!u->sink->live)
         return luaL_error(L, "forward: only a sender does that");
-    if (u->sink->busy)
-        return luaL_error(L, "forward: the sink is busy");
     lua_settop(L, 3);
     if (lua_istable(L, 3)) {
         lua_getglobal(L, "require");
@@ -489,8 +531,11 @@ int rtap_lua_sink_forward(lua_State *L)
         u = rtap_lua_check_sink(L, S, 1);
         pkt = rtap_lua_check_pkt(L, S, 2);
     }
-    if (lua_isnil(L, 3)) {
-        r = rtap_sink_pass(u->sink, pkt);
+    if (u->loops)
+        return luaL_error(L, "a loop over this sender's frames is running: what is sent meanwhile would take their "
+                             "place");
+    if (lua_isnil(L, 3)) { /* a copy's checksum may have to be finished */
+        r = rtap_xdp_sink_has(u->sink, pkt) ? rtap_sink_pass(u->sink, pkt) : rtap_lua_sink_put(L, S, u, 2, false);
     } else {
         luaL_argcheck(L, lua_type(L, 3) == LUA_TSTRING, 3, "bytes, or a table of fields");
         bytes = lua_tolstring(L, 3, &len);

@@ -216,6 +216,18 @@ bool rtap_checksum_is_partial(const struct rtap_pkt *pkt)
            rtap_be16(pkt->data + checksum_at(&f)) == partial_sum(pkt->data, &f);
 }
 
+void rtap_checksum_finish(const struct rtap_pkt *pkt, uint8_t *data)
+{
+    struct rtap_flow f;
+    uint16_t sum;
+
+    if (!rtap_flow_find(data, pkt->caplen, pkt->linktype, &f) ||
+        rtap_be16(data + checksum_at(&f)) != partial_sum(data, &f))
+        return;
+    sum = rtap_csum_fold(rtap_csum_add(data + f.transport, f.end - f.transport, 0));
+    rtap_put_be16(data + checksum_at(&f), sum || f.tcp ? sum : 0xffff);
+}
+
 void rtap_super_prepare(const struct rtap_pkt *pkt, uint8_t *data)
 {
     struct rtap_flow f;

@@ -52,6 +52,8 @@ bool rtap_vnet_for(const struct rtap_pkt *pkt, uint32_t mtu, struct virtio_net_h
 /* Is the checksum of its TCP or UDP the sum of the pseudo header alone? No right one is, unless by a chance of which
  * working it out anew makes nothing else. */
 bool rtap_checksum_is_partial(const struct rtap_pkt *pkt);
+/* Work it out if so; `data` are its bytes. */
+void rtap_checksum_finish(const struct rtap_pkt *pkt, uint8_t *data);
 /* Of a super-frame: set the field that the kernel makes its segments' checksums from, after a change. */
 void rtap_super_prepare(const struct rtap_pkt *pkt, uint8_t *data);
 /* Make the checksum good that the sender left to the hardware, of a packet with RTAP_PKT_VNET and

@@ -7,8 +7,10 @@ local ringtap = require "ringtap"
 
 local info = {}
 
+local ETHERNET = 1
+
 -- linux/capability.h
-local capabilities = { { 13, "CAP_NET_RAW" }, { 12, "CAP_NET_ADMIN" }, { 39, "CAP_BPF" } }
+local capabilities = { { 13, "CAP_NET_RAW" }, { 12, "CAP_NET_ADMIN" }, { 39, "CAP_BPF" }, { 38, "CAP_PERFMON" } }
 
 local function read_all(path)
     local file = io.open(path)
@@ -117,6 +119,26 @@ local function describe_timestamping(i)
         t.clock and (", clock /dev/ptp%d"):format(t.clock) or "")
 end
 
+-- What AF_XDP can do there.
+local function describe_xdp(i)
+    local x = i.xdp
+    if x.native == nil then
+        return "unknown modes (they can be asked for since Linux 6.3)"
+    elseif not x.native then
+        return "generic mode only"
+    end
+    return ("native mode (%s, zero copy %s), generic mode"):format(x.fragments
+        and "packets of any length" or "no packets longer than a frame", yes_no(x.zerocopy))
+end
+
+local function describe_programs(i)
+    local words = {}
+    for n, p in ipairs(i.xdp.programs or {}) do
+        words[n] = ("%s, id %d%s"):format(p.mode, p.id, p.name and ", " .. p.name or "")
+    end
+    return #words > 0 and table.concat(words, "; ") or i.xdp.programs and "none" or "unknown"
+end
+
 local function size_text(bytes)
     if bytes % (1 << 20) == 0 then
         return ("%d MiB"):format(bytes >> 20)
@@ -163,9 +185,24 @@ local function print_interface(i, netns)
     print_line("offloads", "%s", describe_offloads(i.offloads))
     print_line("timestamps", "%s", describe_timestamping(i))
     print_line("capture ring", "%s", ring)
+    if i.hatype == ETHERNET or i.loopback then
+        print_line("xdp", "%s", describe_xdp(i))
+        if i.kind == "veth" then
+            print_line("xdp mtu", "native without fragments needs an MTU of about 3,500 at most, of the peer too")
+        end
+        print_line("xdp programs", "%s", describe_programs(i))
+        print_line("xdp and host", "--backend xdp takes everything that comes in from the host, ARP and ssh too; "
+            .. "a filter or --pass leaves it the rest")
+    else
+        print_line("xdp", "none: it is for Ethernet frames")
+    end
     local advice = offload_advice(i)
     if not i.up then
         table.insert(advice, 1, ("down: nothing will be seen; ip link set %s up"):format(i.name))
+    end
+    if i.xdp.programs and i.xdp.programs[1] then
+        advice[#advice + 1] = ("xdp program: it sees packets before a capture does, and --backend xdp can't be had "
+            .. "beside it; ip link set dev %s xdp off removes one without a link"):format(i.name)
     end
     if i.descriptors and i.descriptors.rx < i.descriptors.rx_max then
         advice[#advice + 1] = ("device ring: bursts may be lost before they are captured; ethtool -G %s rx %d")

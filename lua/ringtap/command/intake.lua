@@ -1,6 +1,7 @@
 --- What the subcommands that pass packets from a source to a sink share: flags of a source, opening it, ending the run
 --- in the right order, counters.
 
+local backend = require "ringtap.command.backend"
 local command = require "ringtap.command"
 local core = require "ringtap.core"
 local linktypes = require "ringtap.linktypes"
@@ -48,6 +49,7 @@ function intake.interface_flags(parser)
     parser:option("--netns", "Listen in this network namespace: a name of ip-netns or a path."):argname("NAME")
     parser:option("--fanout", "Share the interface's packets with others of the same ID: hash, lb, cpu, rollover, rnd, "
         .. "qm."):argname("MODE[:ID]"):convert(fanout)
+    backend.receive_flags(parser)
 end
 
 --- What one flag forbids of another.
@@ -57,11 +59,19 @@ function intake.check(o)
         command.usage_error("-i and -r: packets come from an interface or from a file, not from both")
     end
     for _, flag in ipairs { { o.buffer, "-B" }, { o.direction, "-Q" }, { o.netns, "--netns" },
-        { o.fanout, "--fanout" } } do
+        { o.fanout, "--fanout" }, { o.backend, "--backend" }, { o.xdp_mode, "--xdp-mode" }, { o.queues, "--queues" },
+        { o.pass, "--pass" }, { o.latency, "--latency" } } do
         if o.r and flag[1] then
             command.usage_error("%s is for interfaces, not for -r", flag[2])
         end
     end
+    backend.check(o, {
+        { o.interface == "any", "-i any", "it is for one interface" },
+        { o.buffer, "-B", "its rings have a fixed number of descriptors" },
+        { o.direction and o.direction ~= "in", "-Q " .. (o.direction or ""), "it sees only what comes in" },
+        { o.fanout, "--fanout", "it has a socket for each queue (--queues)" },
+        { o.latency and o.immediate, "--immediate-mode with --latency" },
+    })
 end
 
 -- ------------------------------------------------------------------ interfaces
@@ -218,6 +228,10 @@ local function open_source(o, filter, capture_options)
     for key, v in pairs(capture_options) do
         options[key] = v
     end
+    if o.backend == "xdp" then
+        options.fanout, options.retire_timeout = nil, nil
+        backend.options(o, options)
+    end
     if o.buffer then
         options.block_size, options.block_count = ring_geometry(o.buffer)
     end
@@ -226,18 +240,16 @@ end
 
 -- ------------------------------------------------------------------ counters
 
-local causes = { "ring_full", "fill_ring_empty", "rx_ring_full" }
+local causes = { "ring_full", "rx_ring_full", "fill_ring_empty", "rx_dropped", "redirect_failed" }
 
 local function count(n, what)
     return ("%d packet%s %s"):format(n, n == 1 and "" or "s", what)
 end
 
---- tcpdump's three lines. What the kernel accepted is captured, dropped, or accounted for in a fourth.
----@param captured integer
+--- Why packets were dropped, " (ring_full 5, freezes 1)"; "" when none was.
 ---@param stats table<string, any>
----@param why string of the fourth
-local function print_counters(captured, stats, why)
-    local received = stats.matched + (stats.queued or 0)
+---@return string
+function intake.causes(stats)
     local details = {}
     for _, cause in ipairs(causes) do
         if (stats[cause] or 0) > 0 then
@@ -247,10 +259,18 @@ local function print_counters(captured, stats, why)
     if (stats.freezes or 0) > 0 then
         details[#details + 1] = ("freezes %d"):format(stats.freezes)
     end
+    return #details > 0 and (" (%s)"):format(table.concat(details, ", ")) or ""
+end
+
+--- tcpdump's three lines. What the kernel accepted is captured, dropped, or accounted for in a fourth.
+---@param captured integer
+---@param stats table<string, any>
+---@param why string of the fourth
+local function print_counters(captured, stats, why)
+    local received = stats.matched + (stats.queued or 0)
     say("%s", count(captured, "captured"))
     say("%s", count(received, "received by filter"))
-    say("%s%s", count(stats.dropped, "dropped by kernel"),
-        #details > 0 and (" (%s)"):format(table.concat(details, ", ")) or "")
+    say("%s%s", count(stats.dropped, "dropped by kernel"), intake.causes(stats))
     local left = received - captured - stats.dropped
     if left > 0 then
         say("%s", count(left, why))
@@ -276,13 +296,18 @@ local function take_signals()
     return ringtap.signals("INT", "TERM", "HUP", "USR1")
 end
 
-local function announce(o, source)
+local function announce(o, source, filter)
     local i = source:interfaces()[1] or {}
     local name, description = linktypes.name(source:linktype())
     local id = source:stats().fanout_id
-    say("%s %s, link-type %s (%s), snapshot length %d%s%s", o.r and "reading from file" or "listening on",
-        o.r or source:name(), name, description, i.snaplen or DEFAULT_SNAPLEN, o.r and "" or " bytes",
-        id and (", fanout group %d"):format(id) or "")
+    local how = not o.r and backend.describe(source)
+    say("%s %s%s, link-type %s (%s), snapshot length %d%s%s", o.r and "reading from file" or "listening on",
+        o.r or source:name(), how and (", backend xdp (%s)"):format(how) or "", name, description,
+        i.snaplen or DEFAULT_SNAPLEN, o.r and "" or " bytes", id and (", fanout group %d"):format(id) or "")
+    local warning = backend.warning(o, filter, source:name())
+    if warning then
+        say("%s", warning)
+    end
 end
 
 --- Pass everything on and close the sink. The counters are those of the moment when the intake ended.
@@ -384,7 +409,7 @@ function intake.run(o, job)
         return 1
     end
     if not (job.quiet and o.r) then
-        announce(o, source)
+        announce(o, source, filter)
     end
     local progress, progress_over
     if job.progress then

@@ -1,5 +1,6 @@
 --- ringtap replay: send what a capture file has, with tcpreplay's flags where they mean the same.
 
+local backend = require "ringtap.command.backend"
 local command = require "ringtap.command"
 local sending = require "ringtap.command.sending"
 
@@ -32,6 +33,7 @@ local function make_parser()
         .. "10.0.0.0/8=172.16.0.0/8, 02:00:00:00:00:01=02:00:00:00:00:02."):argname("FROM=TO"):count("*")
     parser:flag("--truncated", "Send what there is of packets that were cut when they were captured, too.")
     sending.flags(parser)
+    backend.send_flags(parser)
     return parser
 end
 
@@ -40,6 +42,7 @@ end
 ---@return integer status
 function replay.run(args)
     local o = command.parse(make_parser(), args)
+    sending.check(o)
     local rewrite = sending.pairs(o.rewrite, "^([^=]+)=([^=]+)$", "--rewrite FROM=TO")
     local sink <close> = sending.open(o, o.interface)
     if not sink then

@@ -1,5 +1,6 @@
 --- ringtap send: frames made of a packet, with values that change, at a rate.
 
+local backend = require "ringtap.command.backend"
 local blast = require "ringtap.send.blast"
 local command = require "ringtap.command"
 local ringtap = require "ringtap"
@@ -30,6 +31,7 @@ local function make_parser()
         :convert(integer("seed", 0))
     parser:flag("-n --dry-run", "Print the packet instead of sending it.")
     sending.flags(parser)
+    backend.send_flags(parser)
     parser:epilog("The names in a builder are the protocols (ringtap fields -G lists their fields); eth.src is the "
         .. "interface's address unless it is given. The report is printed on standard output; the exit status is 0 "
         .. "when no frame was refused.")
@@ -107,6 +109,7 @@ end
 ---@return integer status
 function send.run(args)
     local o = command.parse(make_parser(), args)
+    sending.check(o)
     local vary = sending.pairs(o.vary, "^([^=]+)=(.+)$", "--vary FIELD=HOW")
     local packet, message = packet_of(o.packet, o)
     if not packet then

@@ -1,5 +1,6 @@
 --- What the subcommands that send share: flags of the sender, live counters on a terminal, the end of a run.
 
+local backend = require "ringtap.command.backend"
 local command = require "ringtap.command"
 local core = require "ringtap.core"
 local rate = require "ringtap.send.rate"
@@ -56,14 +57,23 @@ function sending.flags(parser)
     parser:option("--netns", "In this network namespace: a name of ip-netns or a path."):argname("NAME")
 end
 
+--- Which of them don't go with --backend xdp.
+---@param o table<string, any>
+---@return boolean xdp
+function sending.check(o)
+    return backend.check(o, { { o.method, "--method" }, { o.qdisc_bypass, "--qdisc-bypass", "it has no discipline" } })
+end
+
 --- The sender of -i and the flags; nil when it can't be had, which was told.
 ---@param o table<string, any>
 ---@param ifname string
 ---@return ringtap.sink?
 function sending.open(o, ifname)
-    local sink, message = ringtap.sender(ifname, {
-        method = o.method, qdisc_bypass = o.qdisc_bypass, netns = o.netns,
-    })
+    local options = { method = o.method, qdisc_bypass = o.qdisc_bypass, netns = o.netns }
+    if o.backend == "xdp" then
+        backend.options(o, options)
+    end
+    local sink, message = ringtap.sender(ifname, options)
     if not sink then
         command.complain("%s", message)
     end

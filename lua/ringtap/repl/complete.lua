@@ -9,7 +9,7 @@ local topics = require "ringtap.repl.topics"
 local keywords = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
     "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while" }
 local sniff_options = { "count", "duration", "idle", "iface", "file", "filter", "promisc", "snaplen", "netns",
-    "direction" }
+    "direction", "backend", "pass" }
 
 -- Where in a line that ends inside of quotes the word is the name of a file.
 local for_files = { "load%s*%(?%s*[\"']$", "save%s*%([^\"']*,%s*[\"']$", "save%s*[\"']$", "file%s*=%s*[\"']$",

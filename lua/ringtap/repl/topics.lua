@@ -2,11 +2,13 @@
 
 return { -- name, how it is called, what for; and for help"name" the rest
     { "sniff", "sniff{count = 10}", "packets from -i IF or -r FILE, or iface = or file =", [[
-sniff{count =, duration =, idle =, filter =, iface =, file =, promisc =, snaplen =, netns =, direction =}
+sniff{count =, duration =, idle =, filter =, iface =, file =, promisc =, snaplen =, netns =, direction =,
+    backend =, pass =}
 
 Takes packets until there are `count`, for `duration` seconds, until none comes for `idle` seconds, to the file's end,
 or until Ctrl-C: what has come by then is kept. `filter` is tcpdump's language, a ringtap.filter or a function.
-sniff "eth0" and sniff "x.pcap" are short forms. The list prints as a table:
+sniff "eth0" and sniff "x.pcap" are short forms. backend = "xdp" takes packets by AF_XDP, and away from the host: what
+`filter` rejects and what `pass` names ("arp,icmp6,ssh") goes on to it. The list prints as a table:
 
     p = sniff{count = 10, filter = "udp port 53"}
     p                     all of them            #p              how many
@@ -74,14 +76,18 @@ edit(pkt)
 
 Lengths, checksums and the like follow when it is turned into bytes again.]] },
     { "send", "send(pkt)", "send it", [[
-send(pkt [, iface])   send(pkt, {iface =, count =, duration =, rate =, vary =, burst =})
+send(pkt [, iface])   send(pkt, {iface =, count =, duration =, rate =, vary =, burst =, backend =})
 
 A packet, a list, a builder or bytes; with options in a loop, which Ctrl-C ends with its report:
 
     send(p[3], "eth0")
     e = edit(p[3])  e["ip.ttl"] = 3  send(e)
     send(eth{dst = "02:00:00:00:00:02"} / ip{dst = "192.0.2.2"} / udp{dstport = 9},
-        {rate = "10kpps", duration = 5, vary = {["ip.src"] = "10.0.0.0/8"}})]] },
+        {rate = "10kpps", duration = 5, vary = {["ip.src"] = "10.0.0.0/8"}})
+
+With backend = "xdp" among the options by AF_XDP. For more than that there are ringtap.sender(iface, {backend = "xdp"}),
+ringtap.capture(iface, {backend = "xdp"}), and ringtap.port(iface): port.rx and port.tx on one packet memory, where
+port.tx:forward(pkt) sends what was received without a copy.]] },
     { "fields", 'fields "udp"', "names of fields", [[
 fields()   fields(protocol)   fields(pattern)
 
