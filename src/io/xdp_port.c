@@ -313,11 +313,6 @@ static int make_slots(struct rtap_xdp_port *p, char *err, size_t errlen)
     p->slot_frames = pool->umem.unaligned || !p->xsks[0].fragments
                          ? 1
                          : (longest + pool->umem.frame_size - 1) / pool->umem.frame_size;
-    if (p->slot_frames > p->ring_size) {
-        snprintf(err, errlen, "%s: ring_size = %u: not enough for one frame of %u bytes, which takes %u descriptors",
-                 p->name, p->ring_size, longest, p->slot_frames);
-        return -EINVAL;
-    }
     p->send_slots = pool->run / p->slot_frames;
     p->free_slots = calloc(p->send_slots + 1, sizeof(*p->free_slots));
     p->slot_left = calloc(p->send_slots + 1, sizeof(*p->slot_left));
