@@ -424,7 +424,7 @@ for _, mode in ipairs(modes) do
             collectgarbage("setpause", pause)
             local s = src:stats()
             assert.equal(live.sent(process), #got + s.dropped)
-            assert.is_true(#got > 200, #got)
+            assert.is_true(#got > 64, #got) -- more than there are frames; how many more depends on the collector
             live.assert_rising(got)
         end)
 
