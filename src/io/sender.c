@@ -77,16 +77,7 @@ static int look(struct rtap_sender *t, struct rtap_netif *n)
 
 static int blocked(struct rtap_sender *t, enum rtap_cause why)
 {
-    static const char *const text[] = {
-        [RTAP_FULL] = "the queue to the kernel is full",
-        [RTAP_NO_BUFFER] = "No buffer space available (its queueing discipline, or the device, is full)",
-        [RTAP_LINK_DOWN] = "Network is down",
-        [RTAP_NO_CARRIER] = "no carrier (its other end is down or not connected)",
-    };
-
-    t->sink.blocked = why;
-    t->st.waits[why]++;
-    return rtap_sink_fail(&t->sink, -EAGAIN, "%s: %s", t->sink.name, text[why]);
+    return rtap_sink_blocked(&t->sink, &t->st, why);
 }
 
 /* Before a call on a link that was not running: 0, or why it would be in vain. */
@@ -158,9 +149,7 @@ static uint32_t limit_of(const struct rtap_sender *t, const uint8_t *data, uint3
 
 static int refuse(struct rtap_sender *t, enum rtap_cause cause, int err, uint64_t frames)
 {
-    t->st.refused[cause] += frames;
-    t->sink.refusals += frames;
-    return err;
+    return rtap_sink_refuse(&t->sink, &t->st, cause, err, frames);
 }
 
 /* 0, or counted, and -errno with the sentence. */
@@ -393,16 +382,9 @@ static int sender_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
     uint8_t *data;
     int r;
 
-    if (!rtap_sink_takes(k, pkt->linktype)) {
-        rtap_sink_fail(k, -EINVAL, "%s: a packet of link type %u can't be sent on it, only of %u", k->name,
-                       pkt->linktype, k->linktype);
-        return refuse(t, RTAP_INVALID, -EINVAL, 1);
-    }
-    if (pkt->caplen < pkt->len) {
-        rtap_sink_fail(k, -EINVAL, "%s: %u of the packet's %u bytes were captured: it can't be sent as it was", k->name,
-                       pkt->caplen, pkt->len);
-        return refuse(t, RTAP_INVALID, -EINVAL, 1);
-    }
+    r = rtap_sink_check(k, &t->st, pkt);
+    if (r < 0)
+        return r;
     if (rtap_vnet_for(pkt, t->mtu, &vnet) && vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE) {
         if (t->vnet)
             return send_super(t, pkt, &vnet);

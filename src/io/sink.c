@@ -30,6 +30,41 @@ int rtap_sink_pass(struct rtap_sink *k, const struct rtap_pkt *pkt)
     return k->ops->pass ? k->ops->pass(k, pkt) : rtap_sink_send(k, pkt);
 }
 
+int rtap_sink_refuse(struct rtap_sink *k, struct rtap_sink_stats *st, enum rtap_cause cause, int err, uint64_t frames)
+{
+    st->refused[cause] += frames;
+    k->refusals += frames;
+    return err;
+}
+
+int rtap_sink_blocked(struct rtap_sink *k, struct rtap_sink_stats *st, enum rtap_cause why)
+{
+    static const char *const text[] = {
+        [RTAP_FULL] = "the queue to the kernel is full",
+        [RTAP_NO_BUFFER] = "No buffer space available (its queueing discipline, the device, or who receives from it, "
+                           "is full)",
+        [RTAP_LINK_DOWN] = "Network is down",
+        [RTAP_NO_CARRIER] = "no carrier (its other end is down or not connected)",
+    };
+
+    k->blocked = why;
+    st->waits[why]++;
+    return rtap_sink_fail(k, -EAGAIN, "%s: %s", k->name, text[why]);
+}
+
+int rtap_sink_check(struct rtap_sink *k, struct rtap_sink_stats *st, const struct rtap_pkt *pkt)
+{
+    if (!rtap_sink_takes(k, pkt->linktype))
+        rtap_sink_fail(k, -EINVAL, "%s: a packet of link type %u can't be sent on it, only of %u", k->name,
+                       pkt->linktype, k->linktype);
+    else if (pkt->caplen < pkt->len)
+        rtap_sink_fail(k, -EINVAL, "%s: %u of the packet's %u bytes were captured: it can't be sent as it was", k->name,
+                       pkt->caplen, pkt->len);
+    else
+        return 0;
+    return rtap_sink_refuse(k, st, RTAP_INVALID, -EINVAL, 1);
+}
+
 int rtap_sink_errno(const struct rtap_sink *k, int err)
 {
     if (err != -EAGAIN || !k->live)

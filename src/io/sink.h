@@ -103,6 +103,12 @@ int rtap_sink_pass(struct rtap_sink *k, const struct rtap_pkt *pkt);
 /* The errno that tells people what -EAGAIN of a live sink is about; others as they are. */
 int rtap_sink_errno(const struct rtap_sink *k, int err);
 extern const char *const rtap_cause_names[RTAP_CAUSES]; /* as stats() has them */
+/* A live sink: count frames as refused, and return err. */
+int rtap_sink_refuse(struct rtap_sink *k, struct rtap_sink_stats *st, enum rtap_cause cause, int err, uint64_t frames);
+/* Nothing more can be sent now, for that reason: -EAGAIN with the sentence. */
+int rtap_sink_blocked(struct rtap_sink *k, struct rtap_sink_stats *st, enum rtap_cause why);
+/* Can the packet be sent as it is, by its kind and whole? 0, or counted, and -EINVAL with the sentence. */
+int rtap_sink_check(struct rtap_sink *k, struct rtap_sink_stats *st, const struct rtap_pkt *pkt);
 int rtap_sink_fail(struct rtap_sink *k, int err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

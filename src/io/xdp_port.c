@@ -33,7 +33,7 @@
 
 static struct rtap_xsk *owner_of(const struct rtap_xdp_pool *pool, uint32_t frame)
 {
-    return pool->owners[frame / pool->run];
+    return pool->owners[pool->frames[frame].run];
 }
 
 void rtap_xdp_give_back(struct rtap_xdp_pool *pool, uint32_t frame, enum rtap_frame_place place)
@@ -86,8 +86,10 @@ void rtap_xdp_complete(struct rtap_xdp_port *p)
             continue;
         }
         if (frame >= p->send_first && frame < p->send_first + p->send_slots * p->slot_frames) {
-            uint32_t slot = (frame - p->send_first) / p->slot_frames;
+            uint32_t slot = frame - p->send_first;
 
+            if (p->slot_frames > 1)
+                slot /= p->slot_frames;
             if (--p->slot_left[slot] == 0)
                 p->free_slots[p->free_count++] = slot;
         } else {
@@ -133,6 +135,8 @@ static int pool_new(struct rtap_xdp_pool **out, const struct rtap_xdp_port_confi
     pool->owners = calloc(runs, sizeof(*pool->owners));
     if (!pool->frames || !pool->owners)
         goto no_memory;
+    for (uint32_t i = 0; i < run * runs; i++)
+        pool->frames[i].run = (uint16_t)(i / run);
     r = rtap_umem_new(&pool->umem, &u, run * runs, cfg->ifname, err, errlen);
     if (r < 0) {
         pool_unref(pool);

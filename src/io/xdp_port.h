@@ -19,6 +19,7 @@ enum rtap_frame_place {
 
 struct rtap_xdp_frame {
     uint32_t next; /* in its batch */
+    uint16_t run;  /* that it is in */
     uint8_t place; /* enum rtap_frame_place */
 };
 

@@ -144,6 +144,7 @@ static int load_ours(struct rtap_xdp_program *p, bool fragments)
     const uint32_t slot = RTAP_XDP_SLOT_REDIRECT;
     int r, fd;
 
+    bpf_object__close(p->object); /* of another try */
     p->object = open_embedded(rtap_redirect_object, rtap_redirect_object_end, "ringtap");
     if (!p->object)
         return -errno;

@@ -58,23 +58,12 @@ static struct xdp_sink *sink_of(struct rtap_sink *k)
 
 static int refuse(struct xdp_sink *t, enum rtap_cause cause, int err, uint64_t frames)
 {
-    t->st.refused[cause] += frames;
-    t->sink.refusals += frames;
-    return err;
+    return rtap_sink_refuse(&t->sink, &t->st, cause, err, frames);
 }
 
 static int blocked(struct xdp_sink *t, enum rtap_cause why)
 {
-    static const char *const text[] = {
-        [RTAP_FULL] = "the queue to the kernel is full",
-        [RTAP_NO_BUFFER] = "No buffer space available (the device, or who receives from it, is full)",
-        [RTAP_LINK_DOWN] = "Network is down",
-        [RTAP_NO_CARRIER] = "no carrier (its other end is down or not connected)",
-    };
-
-    t->sink.blocked = why;
-    t->st.waits[why]++;
-    return rtap_sink_fail(&t->sink, -EAGAIN, "%s: %s", t->sink.name, text[why]);
+    return rtap_sink_blocked(&t->sink, &t->st, why);
 }
 
 /* ------------------------------------------------------------------ the queue */
@@ -387,16 +376,9 @@ static int sink_send(struct rtap_sink *k, const struct rtap_pkt *pkt)
     uint8_t *data;
     int r;
 
-    if (!rtap_sink_takes(k, pkt->linktype)) {
-        rtap_sink_fail(k, -EINVAL, "%s: a packet of link type %u can't be sent on it, only of %u", k->name,
-                       pkt->linktype, k->linktype);
-        return refuse(t, RTAP_INVALID, -EINVAL, 1);
-    }
-    if (pkt->caplen < pkt->len) {
-        rtap_sink_fail(k, -EINVAL, "%s: %u of the packet's %u bytes were captured: it can't be sent as it was", k->name,
-                       pkt->caplen, pkt->len);
-        return refuse(t, RTAP_INVALID, -EINVAL, 1);
-    }
+    r = rtap_sink_check(k, &t->st, pkt);
+    if (r < 0)
+        return r;
     r = sink_reserve(k, pkt->caplen, &data);
     if (r < 0)
         return r;
@@ -414,7 +396,7 @@ static uint32_t received_frame(const struct rtap_xdp_pool *pool, const struct rt
 
     if (pkt->data < area || pkt->data >= area + (size_t)pool->umem.count * pool->umem.frame_size)
         return NO_SLOT;
-    frame = (uint32_t)((size_t)(pkt->data - area) / pool->umem.frame_size);
+    frame = rtap_umem_frame(&pool->umem, (uint64_t)(pkt->data - area));
     return pool->frames[frame].place == RTAP_FRAME_RECEIVED ? frame : NO_SLOT;
 }
 

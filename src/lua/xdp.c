@@ -211,6 +211,8 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
     if (o->snaplen == 0)
         o->snaplen = 262144;
     if (o->umem) {
+        static const char *const settled[] = {"frame_size", "frame_count", "headroom",  "unaligned",
+                                              "huge_pages", "copy",        "fragments", "port_count"};
         struct rtap_lua_port *other = rtap_lua_test(L, o->umem, S->mt_port);
 
         if (!other)
@@ -219,6 +221,10 @@ static void read_options(lua_State *L, struct rtap_lua *S, const char *what, con
             luaL_error(L, "%s: option 'umem': a closed port", what);
         else
             c->share = other->port;
+        for (size_t i = 0; i < sizeof(settled) / sizeof(settled[0]); i++)
+            if (rtap_lua_has_option(L, 2, settled[i]))
+                luaL_error(L, "%s: option '%s' goes with the port that has the UMEM, not with `umem`", what,
+                           settled[i]);
     }
 }
 
