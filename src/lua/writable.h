@@ -39,6 +39,9 @@ struct rtap_lua_frames {
 struct rtap_lua_template *rtap_lua_to_template(lua_State *L, struct rtap_lua *S, int idx, uint16_t linktype);
 /* Push a template of its own with the bytes of the one at idx. */
 struct rtap_lua_template *rtap_lua_copy_template(lua_State *L, struct rtap_lua *S, int idx);
+/* Its bytes are these from now on: not more than it has room for. */
+void rtap_lua_set_template(struct rtap_lua *S, struct rtap_lua_template *t, const void *bytes, size_t n,
+                           uint16_t linktype);
 /* Its layout, found now if it wasn't. idx is absolute. */
 const struct rtap_layout *rtap_lua_layout(lua_State *L, struct rtap_lua *S, int idx);
 /* Push where the field (or "payload@4:8") named by the string at `name` is in the template at idx; NULL (and nil): it
