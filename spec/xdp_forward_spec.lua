@@ -173,6 +173,10 @@ describe("forwarding between two ports on one UMEM #root", function()
         local b, message = ringtap.port("veth_b", { netns = ns.b, umem = a })
         assert.is_nil(b)
         assert.matches("port_count=2", message)
+        for name, value in pairs { frame_size = 4096, copy = true, fragments = false, port_count = 2 } do
+            assert.error_matches(function() ringtap.port("veth_b", { netns = ns.b, umem = a, [name] = value }) end,
+                "option '" .. name .. "' goes with the port that has the UMEM")
+        end
         a:close()
         assert.error_matches(function() ringtap.port("veth_b", { netns = ns.b, umem = a }) end, "closed port")
         assert.error_matches(function() ringtap.port("veth_b", { netns = ns.b, umem = 5 }) end,
